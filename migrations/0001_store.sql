@@ -1,0 +1,103 @@
+CREATE TABLE settings (
+  key TEXT PRIMARY KEY,
+  value TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE generations (
+  generation INTEGER PRIMARY KEY CHECK (generation >= 1),
+  parent INTEGER REFERENCES generations (generation),
+  published_at TEXT NOT NULL,
+  documents_added INTEGER NOT NULL,
+  documents_updated INTEGER NOT NULL,
+  documents_deleted INTEGER NOT NULL,
+  documents_unchanged INTEGER NOT NULL,
+  documents_failed INTEGER NOT NULL,
+  chunks_added INTEGER NOT NULL,
+  chunks_removed INTEGER NOT NULL,
+  chunks_reused INTEGER NOT NULL,
+  policy_digest TEXT NOT NULL CHECK (length(policy_digest) = 64),
+  digest TEXT NOT NULL CHECK (length(digest) = 64),
+  parent_digest TEXT CHECK (length(parent_digest) = 64),
+  tool_version TEXT NOT NULL,
+  record_hash TEXT NOT NULL CHECK (length(record_hash) = 64),
+  CHECK ((parent IS NULL) = (parent_digest IS NULL))
+) STRICT;
+
+CREATE TABLE sources (
+  source_no INTEGER PRIMARY KEY,
+  source_id TEXT NOT NULL UNIQUE,
+  kind TEXT NOT NULL CHECK (kind IN ('markdown', 'text')),
+  root TEXT NOT NULL,
+  declared_by TEXT NOT NULL CHECK (declared_by IN ('config', 'argument')),
+  scope TEXT,
+  visibility TEXT NOT NULL CHECK (visibility IN ('public', 'internal', 'private')),
+  tenant TEXT,
+  groups TEXT NOT NULL CHECK (json_valid(groups)),
+  include TEXT NOT NULL CHECK (json_valid(include)),
+  exclude TEXT NOT NULL CHECK (json_valid(exclude)),
+  required_metadata TEXT NOT NULL CHECK (json_valid(required_metadata))
+) STRICT;
+
+CREATE TABLE documents (
+  document_no INTEGER PRIMARY KEY,
+  document_id TEXT NOT NULL UNIQUE CHECK (length(document_id) = 32),
+  source_no INTEGER NOT NULL REFERENCES sources (source_no),
+  path TEXT NOT NULL,
+  title TEXT NOT NULL,
+  lang TEXT NOT NULL,
+  revision INTEGER NOT NULL CHECK (revision >= 1),
+  content_hash TEXT NOT NULL CHECK (length(content_hash) = 64),
+  size_bytes INTEGER NOT NULL,
+  lines INTEGER NOT NULL,
+  front_matter TEXT CHECK (json_valid(front_matter)),
+  generation_added INTEGER NOT NULL REFERENCES generations (generation),
+  generation_updated INTEGER NOT NULL REFERENCES generations (generation),
+  record_hash TEXT NOT NULL CHECK (length(record_hash) = 64),
+  mtime_ns INTEGER,
+  ctime_ns INTEGER,
+  inode INTEGER,
+  UNIQUE (source_no, path)
+) STRICT;
+
+CREATE TABLE chunks (
+  chunk_no INTEGER PRIMARY KEY,
+  document_no INTEGER NOT NULL REFERENCES documents (document_no),
+  chunk_index INTEGER NOT NULL,
+  start_line INTEGER NOT NULL,
+  end_line INTEGER NOT NULL,
+  start_byte INTEGER NOT NULL,
+  end_byte INTEGER NOT NULL,
+  token_count INTEGER NOT NULL,
+  heading_only INTEGER NOT NULL CHECK (heading_only IN (0, 1)),
+  generation_added INTEGER NOT NULL REFERENCES generations (generation),
+  document_digest BLOB NOT NULL CHECK (length(document_digest) = 16),
+  content_digest BLOB NOT NULL CHECK (length(content_digest) = 32),
+  repeat INTEGER NOT NULL,
+  composition_digest BLOB NOT NULL CHECK (length(composition_digest) = 16),
+  heading_path TEXT NOT NULL CHECK (json_valid(heading_path)),
+  text TEXT NOT NULL,
+  chunk_id TEXT GENERATED ALWAYS AS (
+    lower(hex(document_digest)) || ':' || lower(hex(substr(content_digest, 1, 8))) || ':' || repeat
+  ) VIRTUAL,
+  content_hash TEXT GENERATED ALWAYS AS (lower(hex(content_digest))) VIRTUAL,
+  composition_hash TEXT GENERATED ALWAYS AS (lower(hex(composition_digest))) VIRTUAL
+) STRICT;
+
+CREATE UNIQUE INDEX chunks_by_document ON chunks (document_no, chunk_index);
+
+CREATE TABLE tombstones (
+  tombstone_no INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL CHECK (kind IN ('document', 'chunk')),
+  id TEXT NOT NULL,
+  document_id TEXT NOT NULL CHECK (length(document_id) = 32),
+  source_id TEXT NOT NULL,
+  path TEXT NOT NULL,
+  content_hash TEXT NOT NULL CHECK (length(content_hash) = 64),
+  generation_added INTEGER NOT NULL REFERENCES generations (generation),
+  generation_deleted INTEGER NOT NULL REFERENCES generations (generation),
+  reason TEXT NOT NULL CHECK (reason IN ('file_deleted', 'text_changed', 'policy_changed', 'source_removed'))
+) STRICT;
+
+CREATE INDEX tombstones_by_id ON tombstones (id);
+CREATE INDEX tombstones_by_generation ON tombstones (generation_deleted);
+

@@ -1,0 +1,247 @@
+//! What can go wrong, sorted by what the caller can do about it.
+//!
+//! Every message says what happened, to which path or id; [`Error::hint`] says what to do next. A bad *input
+//! file* is not an [`Error`] by itself: it is a [`Failure`] in a report, and only a sync that may not publish
+//! with failures turns the list into [`Error::SyncFailed`].
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// The result of a fallible ragdb operation.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An input file (or folder) that could not become a document, with its own stable code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The path as it stands below its source's root (or the root itself), with `/` separators. Bytes that are
+    /// not UTF-8 are shown escaped.
+    pub path: String,
+    /// A stable, lower-case code such as `not_utf8`; the command-line reference lists them all.
+    pub code: &'static str,
+    /// What is wrong and what to do, in one sentence.
+    pub message: String,
+}
+
+/// An error from SQLite, kept opaque so that no other crate's type is part of ragdb's interface.
+#[derive(Debug)]
+pub struct DatabaseError(pub(crate) rusqlite::Error);
+
+impl fmt::Display for DatabaseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for DatabaseError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source()
+    }
+}
+
+/// Everything a ragdb call can refuse or fail with.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no store at this path.
+    StoreMissing {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// A store can't be created: something is there already.
+    StoreExists {
+        /// The path that is taken.
+        path: PathBuf,
+    },
+    /// The file is not a ragdb store; it was left untouched.
+    ForeignStore {
+        /// The file.
+        path: PathBuf,
+        /// What shows that it is not one.
+        detail: String,
+    },
+    /// The store was made by a newer ragdb; it was left untouched.
+    NewerStore {
+        /// The file.
+        path: PathBuf,
+        /// The schema version found in it.
+        found: i64,
+        /// The newest schema version that this build knows.
+        supported: i64,
+    },
+    /// The store has an older schema and must be migrated first.
+    OlderStore {
+        /// The file.
+        path: PathBuf,
+        /// The schema version found in it.
+        found: i64,
+        /// The schema version that this build works on.
+        supported: i64,
+    },
+    /// The store contradicts itself; nothing was changed.
+    Damaged {
+        /// What does not fit, and where.
+        detail: String,
+    },
+    /// Another process holds the write lock.
+    Busy {
+        /// The store.
+        path: PathBuf,
+        /// How long this call waited, in seconds.
+        waited_seconds: u64,
+    },
+    /// The store's index was made under another policy than the one asked for or built in.
+    PolicyMismatch {
+        /// Which settings differ, with both values.
+        detail: String,
+    },
+    /// The store was opened read-only and the call has to write.
+    ReadOnly {
+        /// The store.
+        path: PathBuf,
+    },
+    /// A configuration file can't be used.
+    Config {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with its line where known.
+        message: String,
+    },
+    /// A sync was refused by a guard before anything was read or written.
+    Refused {
+        /// A stable code, such as `root_missing` or `too_many_deletions`.
+        code: &'static str,
+        /// What was about to happen, and to what.
+        message: String,
+        /// How to allow it, or what to repair.
+        hint: String,
+    },
+    /// Files failed and nothing was published; every failure is listed.
+    SyncFailed {
+        /// One entry for each file or folder that failed.
+        failures: Vec<Failure>,
+    },
+    /// An argument has no meaning here.
+    Invalid {
+        /// What is wrong with which argument.
+        message: String,
+    },
+    /// Nothing has this name, id or number.
+    NotFound {
+        /// What was looked for.
+        what: String,
+    },
+    /// A file or folder outside the store could not be read or written.
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// The operating system's reason.
+        source: std::io::Error,
+    },
+    /// SQLite reported an error.
+    Database(DatabaseError),
+}
+
+impl Error {
+    /// A stable, lower-case code for this error, as `--json` prints it.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::StoreMissing { .. } => "store_missing",
+            Self::StoreExists { .. } => "store_exists",
+            Self::ForeignStore { .. } => "foreign_store",
+            Self::NewerStore { .. } => "newer_store",
+            Self::OlderStore { .. } => "older_store",
+            Self::Damaged { .. } => "damaged",
+            Self::Busy { .. } => "busy",
+            Self::PolicyMismatch { .. } => "policy_mismatch",
+            Self::ReadOnly { .. } => "read_only",
+            Self::Config { .. } => "config",
+            Self::Refused { code, .. } => code,
+            Self::SyncFailed { .. } => "sync_failed",
+            Self::Invalid { .. } => "invalid",
+            Self::NotFound { .. } => "not_found",
+            Self::Io { .. } => "io",
+            Self::Database(_) => "database",
+        }
+    }
+
+    /// What the reader of the message can do next, where there is something.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::StoreMissing { .. } => "make one with `ragdb sync DIR`, or name another with --db".into(),
+            Self::StoreExists { .. } => "open it, or choose another path".into(),
+            Self::ForeignStore { .. } => "name a ragdb store with --db".into(),
+            Self::NewerStore { .. } => "install a newer ragdb".into(),
+            Self::OlderStore { .. } => "make a copy, then run `ragdb migrate`".into(),
+            Self::Damaged { .. } => "run `ragdb check`; sync into a new file if it reports damage".into(),
+            Self::Busy { .. } => "wait for the other ragdb process, then run it again".into(),
+            Self::PolicyMismatch { .. } => "run `ragdb sync` to rebuild the index under the new settings".into(),
+            Self::ReadOnly { .. } => "open the store for writing".into(),
+            Self::Refused { hint, .. } => hint.clone(),
+            Self::SyncFailed { .. } => "mend or exclude the files, or publish the others with --keep-going".into(),
+            Self::Config { .. }
+            | Self::Invalid { .. }
+            | Self::NotFound { .. }
+            | Self::Io { .. }
+            | Self::Database(_) => return None,
+        })
+    }
+
+    pub(crate) fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
+        Self::Io { path: path.into(), source }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StoreMissing { path } => write!(f, "there is no store at {}", path.display()),
+            Self::StoreExists { path } => write!(f, "{} exists already", path.display()),
+            Self::ForeignStore { path, detail } => {
+                write!(f, "{} is not a ragdb store: {detail}", path.display())
+            }
+            Self::NewerStore { path, found, supported } => {
+                write!(f, "{} has schema version {found}; this ragdb knows versions up to {supported}", path.display())
+            }
+            Self::OlderStore { path, found, supported } => {
+                write!(f, "{} has schema version {found}; this ragdb works on version {supported}", path.display())
+            }
+            Self::Damaged { detail } => write!(f, "the store is damaged: {detail}"),
+            Self::Busy { path, waited_seconds } => {
+                write!(f, "another process is writing to {}; gave up after {waited_seconds} s", path.display())
+            }
+            Self::PolicyMismatch { detail } => {
+                write!(f, "the store was indexed under other settings: {detail}")
+            }
+            Self::ReadOnly { path } => write!(f, "{} is open for reading only", path.display()),
+            Self::Config { path, message } => write!(f, "{}: {message}", path.display()),
+            Self::Refused { message, .. } | Self::Invalid { message } => f.write_str(message),
+            Self::SyncFailed { failures } => write!(
+                f,
+                "{} {} failed; nothing was published",
+                failures.len(),
+                if failures.len() == 1 { "file" } else { "files" }
+            ),
+            Self::NotFound { what } => write!(f, "there is no {what}"),
+            Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            Self::Database(error) => write!(f, "SQLite: {error}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { source, .. } => Some(source),
+            Self::Database(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Database(DatabaseError(error))
+    }
+}

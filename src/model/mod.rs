@@ -1,0 +1,14 @@
+//! Values without I/O: digests, ids, spans, citations and the policy. Owns what they mean and how they are
+//! written down; knows no database, no file and no clock.
+
+mod citation;
+mod digest;
+mod id;
+mod policy;
+mod span;
+
+pub use citation::Citation;
+pub use digest::{Digest, DigestBuilder};
+pub use id::{ChunkId, DocumentId};
+pub use policy::{Bm25Policy, ChunkPolicy, Policy};
+pub use span::Span;

@@ -1,0 +1,117 @@
+//! The settings that decide what a store holds and how it scores: changed settings mean another index.
+
+use serde::{Deserialize, Serialize};
+
+use super::Digest;
+use crate::error::{Error, Result};
+
+/// How documents are cut into chunks. All sizes are in characters (Unicode scalar values).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChunkPolicy {
+    /// A section longer than `max_chars` is split into pieces of about this size. 1 to `max_chars`; 800 by default.
+    pub target_chars: u32,
+    /// A chunk is at most this long, unless one line alone is longer. 1 to 1,000,000; 1,200 by default.
+    pub max_chars: u32,
+    /// At most this much of the end of a piece is repeated, as whole lines, at the start of the next piece of the
+    /// same section. 0 to `target_chars` − 1; 120 by default.
+    pub overlap_chars: u32,
+}
+
+impl Default for ChunkPolicy {
+    fn default() -> Self {
+        Self { target_chars: 800, max_chars: 1200, overlap_chars: 120 }
+    }
+}
+
+/// The constants of BM25 in its Lucene form.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Bm25Policy {
+    /// Term-frequency saturation. 0 to 10; 1.2 by default.
+    pub k1: f64,
+    /// Length normalisation. 0 to 1; 0.75 by default.
+    pub b: f64,
+}
+
+impl Default for Bm25Policy {
+    fn default() -> Self {
+        Self { k1: 1.2, b: 0.75 }
+    }
+}
+
+/// All that must be equal for two indexes to be comparable. Stored in the file with its digest; a search under
+/// another policy is refused, a sync under another policy rebuilds.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    /// How documents are cut.
+    pub chunking: ChunkPolicy,
+    /// How hits are scored.
+    pub bm25: Bm25Policy,
+    /// Which lexer made the terms: [`crate::LEXER_VERSION`] of the build that indexed.
+    pub lexer_version: u32,
+}
+
+impl Policy {
+    /// A policy with this build's lexer.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where a setting is outside its range; the message names it.
+    pub fn new(chunking: ChunkPolicy, bm25: Bm25Policy) -> Result<Self> {
+        let invalid = |message: String| Err(Error::Invalid { message });
+        let ChunkPolicy { target_chars, max_chars, overlap_chars } = chunking;
+        if !(1..=1_000_000).contains(&max_chars) {
+            return invalid(format!("chunking.max_chars is {max_chars}; it must be 1 to 1000000"));
+        }
+        if !(1..=max_chars).contains(&target_chars) {
+            return invalid(format!(
+                "chunking.target_chars is {target_chars}; it must be 1 to max_chars ({max_chars})"
+            ));
+        }
+        if overlap_chars >= target_chars {
+            return invalid(format!(
+                "chunking.overlap_chars is {overlap_chars}; it must be less than target_chars ({target_chars})"
+            ));
+        }
+        if !(0.0..=10.0).contains(&bm25.k1) {
+            return invalid(format!("bm25.k1 is {}; it must be 0 to 10", bm25.k1));
+        }
+        if !(0.0..=1.0).contains(&bm25.b) {
+            return invalid(format!("bm25.b is {}; it must be 0 to 1", bm25.b));
+        }
+        Ok(Self { chunking, bm25, lexer_version: crate::lexicon::LEXER_VERSION })
+    }
+
+    /// The policy as the store keeps it: JSON with its fields in declared order.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("a policy of plain numbers serialises")
+    }
+
+    /// The SHA-256 of [`Policy::to_json`].
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        Digest::of(self.to_json())
+    }
+
+    /// Names each setting in which `self` (the store's) and `wanted` differ; empty where they are equal.
+    #[must_use]
+    pub fn differences(&self, wanted: &Self) -> Vec<String> {
+        let fields = |policy: &Self| {
+            [
+                ("chunking.target_chars", f64::from(policy.chunking.target_chars)),
+                ("chunking.max_chars", f64::from(policy.chunking.max_chars)),
+                ("chunking.overlap_chars", f64::from(policy.chunking.overlap_chars)),
+                ("bm25.k1", policy.bm25.k1),
+                ("bm25.b", policy.bm25.b),
+                ("lexer_version", f64::from(policy.lexer_version)),
+            ]
+        };
+        let pairs = fields(self).into_iter().zip(fields(wanted));
+        pairs
+            .filter(|(stored, wanted)| stored.1 != wanted.1)
+            .map(|((name, stored), (_, wanted))| format!("{name} is {stored} in the store and {wanted} here"))
+            .collect()
+    }
+}

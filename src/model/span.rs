@@ -1,0 +1,18 @@
+//! Where a chunk stands in its file.
+
+/// A run of whole lines of a source file.
+///
+/// Lines count from 1 and both ends are part of the span. Bytes count from 0 in the file as it is on disk (a
+/// byte-order mark and front matter count); `end_byte` is exclusive and leaves out the last line's terminator.
+/// A line ends with LF, CRLF or a lone CR, as CommonMark has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// The first line, from 1.
+    pub start_line: u32,
+    /// The last line, from 1, included.
+    pub end_line: u32,
+    /// The offset of the first byte in the file, from 0.
+    pub start_byte: u64,
+    /// The offset behind the last byte in the file.
+    pub end_byte: u64,
+}
