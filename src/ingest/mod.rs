@@ -1,1 +1,12 @@
 //! From files to documents and chunks.
+
+pub(crate) mod chunk;
+pub(crate) mod front_matter;
+
+/// Why one input file could not become a document; the caller knows the path and makes the
+/// [`Failure`](crate::Failure).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct InputError {
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+}
