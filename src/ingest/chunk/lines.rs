@@ -9,7 +9,7 @@ use std::ops::Range;
 use memchr::{memchr, memchr_iter, memrchr};
 
 /// `source` with each CR that no LF follows replaced by an LF: the same length, the same offsets.
-pub(super) fn unify_line_ends(source: &str) -> Cow<'_, str> {
+pub(in crate::ingest) fn unify_line_ends(source: &str) -> Cow<'_, str> {
     let bytes = source.as_bytes();
     let mut unified = String::new();
     let mut copied = 0;

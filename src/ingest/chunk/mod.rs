@@ -6,13 +6,15 @@
 //!
 //! Time and memory are linear in the text, whatever it holds.
 
+mod depth;
 mod lines;
+pub(super) use self::lines::unify_line_ends;
 mod outline;
 mod pack;
 
 use std::ops::Range;
 
-use self::lines::{LineCounter, LineTable, trim_blank_lines, unify_line_ends};
+use self::lines::{LineCounter, LineTable, trim_blank_lines};
 use self::outline::{Block, Heading};
 use crate::model::{ChunkPolicy, Span};
 
@@ -95,8 +97,7 @@ impl<'a> Chunker<'a> {
         let has_heading = heading_end > bytes.start;
         let (table, chunks) = (&mut self.table, &mut self.chunks);
         let mut add = |bytes: Range<usize>, start_line: u32, end_line: u32| {
-            let span =
-                Span { start_line, end_line, start_byte: bytes.start as u64, end_byte: bytes.end as u64 };
+            let span = Span { start_line, end_line, start_byte: bytes.start as u64, end_byte: bytes.end as u64 };
             let heading_only = has_heading && bytes.end <= heading_end;
             chunks.push(RawChunk { span, heading_path: path.texts(), heading_only });
         };

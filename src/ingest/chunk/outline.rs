@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
+use super::depth::without_abysses;
 use super::lines::{line_end, line_start};
 
 /// The extensions that decide where a block begins and ends. Heading attributes are left out on purpose:
@@ -45,7 +46,8 @@ pub(super) fn for_each_section(text: &str, body_start: usize, mut each: impl FnM
     let mut section = Section { heading: None, start: body_start, blocks: Vec::new() };
     let mut depth = 0_usize;
     let mut heading: Option<HeadingText> = None;
-    for (event, range) in Parser::new_ext(&text[body_start..], EXTENSIONS).into_offset_iter() {
+    let parsed = without_abysses(&text[body_start..]);
+    for (event, range) in Parser::new_ext(&parsed, EXTENSIONS).into_offset_iter() {
         let range = body_start + range.start..body_start + range.end;
         match event {
             Event::Start(Tag::Heading { level, .. }) if depth == 0 => {
