@@ -1,4 +1,156 @@
-//! Text to terms.
+//! Text to terms: what a chunk is found by, and what a query asks for.
+//!
+//! Owns folding, segmentation, stems, stop words and the weights of query terms. Knows no store, no document and no
+//! score. The same text gives the same terms on every machine; a change of the rules is a new [`LEXER_VERSION`].
+
+mod compound;
+mod fold;
+mod query;
+mod segment;
+mod stem;
+mod stop;
+mod terms;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use compound::Compound;
+use segment::{Segmenter, Visitor, Word};
+use stem::Stems;
+
+pub(crate) use query::{LexedQuery, QueryTerm, QueryUnit};
+pub(crate) use terms::TermCounts;
 
 /// The version of the rules that turn text into terms; part of the policy.
 pub const LEXER_VERSION: u32 = 1;
+
+/// How often a word of the title or of the heading path counts.
+const TITLE_TIMES: u32 = 1;
+const HEADING_TIMES: u32 = 1;
+
+/// Turns texts into terms; keeps its memory from one text to the next. One for each thread.
+pub(crate) struct Lexer {
+    segmenter: Segmenter,
+    stems: Stems,
+    compound: Compound,
+}
+
+impl Lexer {
+    /// A lexer with nothing in its cache.
+    pub(crate) fn new() -> Self {
+        Self { segmenter: Segmenter::new(), stems: Stems::new(), compound: Compound::default() }
+    }
+
+    /// Replaces the content of `into` by the terms of a chunk: title, heading path and text.
+    pub(crate) fn chunk_terms(&mut self, title: &str, heading_path: &[String], text: &str, into: &mut TermCounts) {
+        into.clear();
+        self.add_terms(title, TITLE_TIMES, into);
+        for heading in heading_path {
+            self.add_terms(heading, HEADING_TIMES, into);
+        }
+        self.add_terms(text, 1, into);
+    }
+
+    fn add_terms(&mut self, text: &str, times: u32, into: &mut TermCounts) {
+        let mut indexing =
+            Indexing { stems: &mut self.stems, compound: &mut self.compound, into, times, previous: None };
+        self.segmenter.segment(text, &mut indexing);
+        indexing.end_compound();
+    }
+
+    /// What a query asks for.
+    pub(crate) fn query(&mut self, text: &str) -> LexedQuery {
+        query::lex(&mut self.segmenter, &mut self.stems, text)
+    }
+
+    /// The words of a text folded but not stemmed, each with its bytes in the text: parts of compounds one by one,
+    /// characters of runs one by one. For phrases, highlighting and the heading filter.
+    pub(crate) fn surface_terms(&mut self, text: &str) -> Vec<(String, Range<usize>)> {
+        let mut surfaces = Surfaces(Vec::new());
+        self.segmenter.segment(text, &mut surfaces);
+        surfaces.0
+    }
+}
+
+/// Counts the terms of a chunk.
+struct Indexing<'a> {
+    stems: &'a mut Stems,
+    compound: &'a mut Compound,
+    into: &'a mut TermCounts,
+    times: u32,
+    previous: Option<char>,
+}
+
+impl Indexing<'_> {
+    fn add(&mut self, word: &str) {
+        let (into, times) = (&mut *self.into, self.times);
+        self.stems.stem(word, |stem, hash| into.add_hashed(stem, hash, times));
+    }
+
+    fn end_compound(&mut self) {
+        let Self { stems, compound, into, times, .. } = self;
+        compound.finish(&mut |whole| stems.stem(whole, |stem, hash| into.add_hashed(stem, hash, *times)));
+    }
+}
+
+impl Visitor for Indexing<'_> {
+    fn word(&mut self, word: &Word<'_>) {
+        if word.joiner.is_none() {
+            self.end_compound();
+        }
+        self.add(word.text);
+        self.into.lengthen(self.times);
+        if !word.cuts.is_empty() {
+            word.parts().for_each(|(part, _)| self.add(part));
+        }
+        if word.continued || word.joiner.is_some() {
+            let Self { stems, compound, into, times, .. } = self;
+            compound.push(word.joiner, word.text, &mut |whole| {
+                stems.stem(whole, |stem, hash| into.add_hashed(stem, hash, *times));
+            });
+        }
+        if !word.suffix.is_empty() || word.dotted {
+            let (dotted, suffixed) = query::marked(word);
+            dotted.into_iter().chain(suffixed).for_each(|term| self.into.add(&term, self.times));
+        }
+    }
+
+    fn run(&mut self, c: char, continues: bool, _: Range<usize>) {
+        let mut pair = [0; 8];
+        let before = self.previous.filter(|_| continues).map_or(0, |previous| previous.encode_utf8(&mut pair).len());
+        let len = before + c.encode_utf8(&mut pair[before..]).len();
+        let pair = std::str::from_utf8(&pair[..len]).unwrap_or_default();
+        self.into.add(&pair[before..], self.times);
+        if before > 0 {
+            self.into.add(pair, self.times);
+        }
+        self.into.lengthen(self.times);
+        self.previous = Some(c);
+    }
+
+    fn symbol(&mut self, c: char, _: Range<usize>) {
+        self.into.add(c.encode_utf8(&mut [0; 4]), self.times);
+        self.into.lengthen(self.times);
+    }
+}
+
+struct Surfaces(Vec<(String, Range<usize>)>);
+
+impl Visitor for Surfaces {
+    fn word(&mut self, word: &Word<'_>) {
+        self.0.extend(word.parts().map(|(part, source)| (part.to_owned(), source)));
+        if let (false, Some((surface, source))) = (word.suffix.is_empty(), self.0.last_mut()) {
+            surface.push_str(word.suffix);
+            source.end += word.suffix.len();
+        }
+    }
+
+    fn run(&mut self, c: char, _: bool, source: Range<usize>) {
+        self.0.push((c.to_string(), source));
+    }
+
+    fn symbol(&mut self, c: char, source: Range<usize>) {
+        self.0.push((c.to_string(), source));
+    }
+}
