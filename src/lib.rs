@@ -4,6 +4,7 @@
 #![warn(clippy::pedantic)]
 #![allow(clippy::module_name_repetitions, clippy::missing_errors_doc)]
 
+mod config;
 mod error;
 mod index;
 mod ingest;
@@ -11,6 +12,10 @@ mod lexicon;
 mod model;
 mod store;
 
+pub use config::{ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};
 pub use error::{DatabaseError, Error, Failure, Result};
+pub use ingest::FAILURE_CODES;
 pub use lexicon::LEXER_VERSION;
-pub use model::{Bm25Policy, ChunkId, ChunkPolicy, Citation, Digest, DigestBuilder, DocumentId, Policy, Span};
+pub use model::{
+    Bm25Policy, ChunkId, ChunkPolicy, Citation, Digest, DigestBuilder, DocumentId, Policy, SourceKind, Span, Visibility,
+};

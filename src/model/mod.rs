@@ -5,10 +5,12 @@ mod citation;
 mod digest;
 mod id;
 mod policy;
+mod source;
 mod span;
 
 pub use citation::Citation;
 pub use digest::{Digest, DigestBuilder};
 pub use id::{ChunkId, DocumentId};
 pub use policy::{Bm25Policy, ChunkPolicy, Policy};
+pub use source::{SourceKind, Visibility};
 pub use span::Span;

@@ -1,0 +1,268 @@
+//! `ragdb.yaml` → [`Config`]: the declared sources and the settings of a sync, all checked.
+//!
+//! Reads the file it is given and nothing else: looking for a `ragdb.yaml` upwards is the command line's job,
+//! and whether a source's folder exists is found out by the sync.
+
+mod read;
+mod template;
+#[cfg(test)]
+mod tests;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use unicode_normalization::UnicodeNormalization;
+
+use crate::error::{Error, Result};
+use crate::ingest::{Patterns, Selection};
+use crate::model::{Bm25Policy, ChunkPolicy, Digest, Policy, SourceKind, Visibility};
+
+/// A `ragdb.yaml` may be this large; a hundred sources take about 50 kB.
+const MAX_CONFIG_BYTES: u64 = 1 << 20;
+
+/// What is to be indexed, and how.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Config {
+    /// The declared sources, in the order of the file. Their ids differ, also when letter case is ignored.
+    pub sources: Vec<SourceConfig>,
+    /// How documents are cut, where the file says something about it.
+    pub chunking: Option<ChunkSettings>,
+    /// How hits are scored, where the file says something about it.
+    pub bm25: Option<Bm25Policy>,
+    /// How a sync reads the sources.
+    pub sync: SyncSettings,
+}
+
+/// A folder of documents and the rules that hold for them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceConfig {
+    /// The source's name, part of each of its documents' identity: `[a-z0-9][a-z0-9._-]*`, at most 64 characters.
+    pub id: String,
+    /// Which files are documents, and how they are cut.
+    pub kind: SourceKind,
+    /// The folder that `path` starts from: that of the `ragdb.yaml`, or the folder named on the command line.
+    /// It may be reached through symbolic links; below it none is followed.
+    pub base: PathBuf,
+    /// The folder below `base`, with `/` separators; `.` for `base` itself. Never absolute, never with `..`.
+    pub path: String,
+    /// Where the source was declared.
+    pub declared_by: DeclaredBy,
+    /// A label that a query can be limited to.
+    pub scope: Option<String>,
+    /// How widely the documents may be read; `internal` by default.
+    pub visibility: Visibility,
+    /// The tenant that the documents belong to.
+    pub tenant: Option<String>,
+    /// The groups that may read the documents; everyone inside the visibility, where there is none.
+    pub groups: Vec<String>,
+    /// Patterns of the files to take; all of the kind, where there is none.
+    pub include: Vec<String>,
+    /// Patterns of the files and folders to leave out.
+    pub exclude: Vec<String>,
+    /// Front matter fields that each document must have.
+    pub required_metadata: Vec<String>,
+    /// Whether files and folders whose names begin with a dot are read as well; `false` by default.
+    pub hidden: bool,
+}
+
+/// Where a source was declared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeclaredBy {
+    /// In a `ragdb.yaml`.
+    Config,
+    /// As a folder on the command line.
+    Argument,
+}
+
+/// A chunk policy of which any part may be left to its default.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ChunkSettings {
+    /// See [`ChunkPolicy::target_chars`].
+    pub target_chars: Option<u32>,
+    /// See [`ChunkPolicy::max_chars`].
+    pub max_chars: Option<u32>,
+    /// See [`ChunkPolicy::overlap_chars`].
+    pub overlap_chars: Option<u32>,
+}
+
+/// How a sync reads the sources.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SyncSettings {
+    /// How many documents a sync may delete. By default a sync refuses to delete half of a source of ten
+    /// documents or more.
+    pub max_delete: Option<u64>,
+    /// Leave out what the `.gitignore` files in a source's folder and below it leave out; `false` by default.
+    /// Those above the folder, and the user's own, are not read.
+    pub respect_gitignore: bool,
+    /// A larger file is refused. 1 to 1 GiB; 64 MiB by default.
+    pub max_file_bytes: u64,
+}
+
+impl Default for SyncSettings {
+    fn default() -> Self {
+        Self { max_delete: None, respect_gitignore: false, max_file_bytes: 64 << 20 }
+    }
+}
+
+impl Config {
+    /// Reads and checks the `ragdb.yaml` at `path`. Its folder is where the sources' paths start from.
+    ///
+    /// # Errors
+    /// [`Error::Io`] where the file can't be read, [`Error::Config`] where it is wrong.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let mut bytes = Vec::new();
+        let file = File::open(path).map_err(|error| Error::io(path, error))?;
+        file.take(MAX_CONFIG_BYTES + 1).read_to_end(&mut bytes).map_err(|error| Error::io(path, error))?;
+        let wrong = |message: String| Error::Config { path: path.to_path_buf(), message };
+        if bytes.len() as u64 > MAX_CONFIG_BYTES {
+            return Err(wrong(format!("is larger than {MAX_CONFIG_BYTES} bytes")));
+        }
+        let text = String::from_utf8(bytes).map_err(|error| wrong(format!("is not UTF-8: {}", error.utf8_error())))?;
+        Self::from_yaml(&text, path)
+    }
+
+    /// Checks the text of the `ragdb.yaml` at `path`, which is not opened.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the line and the name of what is wrong.
+    pub fn from_yaml(text: &str, path: impl AsRef<Path>) -> Result<Self> {
+        read::from_yaml(text, path.as_ref())
+    }
+
+    /// The configuration of a folder named on the command line: that one source, and defaults.
+    ///
+    /// # Errors
+    /// As [`SourceConfig::for_folder`].
+    pub fn for_folder(folder: impl AsRef<Path>) -> Result<Self> {
+        Ok(Self { sources: vec![SourceConfig::for_folder(folder)?], ..Self::default() })
+    }
+
+    /// The `ragdb.yaml` that `ragdb init` writes for `folder` (relative, see [`SourceConfig::path`]): one source,
+    /// and every setting with its default in a comment.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where a `ragdb.yaml` may not name such a folder.
+    pub fn template(folder: &str) -> Result<String> {
+        template::template(folder)
+    }
+}
+
+impl SourceConfig {
+    /// A folder named on the command line as a source with the defaults. Its id is made from the folder's name.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] (`root_missing`, `root_unreadable`) where the folder can't be resolved.
+    pub fn for_folder(folder: impl AsRef<Path>) -> Result<Self> {
+        let folder = folder.as_ref();
+        let base = folder.canonicalize().map_err(|error| {
+            let (code, hint) = match error.kind() {
+                std::io::ErrorKind::NotFound => ("root_missing", "create or mount it, or mend its path"),
+                _ => ("root_unreadable", "allow it to be read"),
+            };
+            let message =
+                format!("the source folder {} can't be opened: {error}; nothing was changed", folder.display());
+            Error::Refused { code, message, hint: hint.into() }
+        })?;
+        let name = base.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Self { declared_by: DeclaredBy::Argument, ..Self::new(id_for(&name), base, ".".into()) })
+    }
+
+    fn new(id: String, base: PathBuf, path: String) -> Self {
+        Self {
+            id,
+            kind: SourceKind::default(),
+            base,
+            path,
+            declared_by: DeclaredBy::Config,
+            scope: None,
+            visibility: Visibility::default(),
+            tenant: None,
+            groups: Vec::new(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            required_metadata: Vec::new(),
+            hidden: false,
+        }
+    }
+
+    /// The source's folder.
+    #[must_use]
+    pub fn root(&self) -> PathBuf {
+        if self.path == "." { self.base.clone() } else { self.base.join(&self.path) }
+    }
+
+    /// The rule that says which files below the folder are documents of this source.
+    pub(crate) fn selection(&self, sync: &SyncSettings) -> Result<Selection> {
+        let compile = |name: &str, patterns: &[String]| {
+            Patterns::compile(patterns)
+                .map_err(|bad| Error::Invalid { message: format!("source {}: {name}: {}", self.id, bad.message) })
+        };
+        Ok(Selection {
+            kind: self.kind,
+            include: compile("include", &self.include)?,
+            exclude: compile("exclude", &self.exclude)?,
+            hidden: self.hidden,
+            respect_gitignore: sync.respect_gitignore,
+        })
+    }
+}
+
+impl DeclaredBy {
+    /// The name in the store.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Config => "config",
+            Self::Argument => "argument",
+        }
+    }
+}
+
+impl ChunkSettings {
+    /// The settings of `self`, and those of `other` where `self` has none.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            target_chars: self.target_chars.or(other.target_chars),
+            max_chars: self.max_chars.or(other.max_chars),
+            overlap_chars: self.overlap_chars.or(other.overlap_chars),
+        }
+    }
+
+    /// The policy: what is not set is [`ChunkPolicy::default`]'s, lowered where what is set leaves less room.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where a setting is outside its range.
+    pub fn resolve(self) -> Result<ChunkPolicy> {
+        let default = ChunkPolicy::default();
+        let max_chars = self.max_chars.unwrap_or(default.max_chars);
+        let target_chars = self.target_chars.unwrap_or(default.target_chars.min(max_chars));
+        let overlap_chars = self.overlap_chars.unwrap_or(default.overlap_chars.min(target_chars.saturating_sub(1)));
+        let policy = ChunkPolicy { target_chars, max_chars, overlap_chars };
+        Ok(Policy::new(policy, Bm25Policy::default())?.chunking)
+    }
+}
+
+/// A source id made from a folder's name.
+fn id_for(name: &str) -> String {
+    let mut id = String::new();
+    for character in name.nfkd() {
+        match character.to_ascii_lowercase() {
+            plain @ ('a'..='z' | '0'..='9' | '.' | '_') => id.push(plain),
+            other if other.is_alphanumeric() || other.is_whitespace() || other == '-' => {
+                if !id.ends_with('-') {
+                    id.push('-');
+                }
+            }
+            _ => {}
+        }
+    }
+    let id = id.trim_matches(['-', '.', '_']);
+    if id.is_empty() {
+        // A name in another script: two such folders still need two ids.
+        return format!("source-{}", &Digest::of(name).to_string()[..8]);
+    }
+    id[..id.len().min(64)].trim_end_matches(['-', '.', '_']).to_owned()
+}

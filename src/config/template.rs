@@ -1,0 +1,65 @@
+//! The `ragdb.yaml` that `ragdb init` writes.
+
+use super::{id_for, read};
+use crate::error::{Error, Result};
+
+pub(super) fn template(folder: &str) -> Result<String> {
+    let path = read::relative_path(folder).map_err(|message| Error::Invalid { message })?;
+    let name = path.rsplit('/').next().filter(|name| *name != ".").unwrap_or("docs");
+    let id = id_for(name);
+    // A JSON string is a YAML string, whatever it holds.
+    let quoted = serde_json::Value::String(path).to_string();
+    Ok(TEMPLATE.replace("{id}", &id).replace("{path}", &quoted))
+}
+
+/// A line `# name: value` is a setting with its default; every other comment begins with `##`.
+const TEMPLATE: &str = "\
+## What ragdb indexes. Nothing that is not declared here is read.
+## A line with one `#` is a setting with its default: remove the `#` to change it.
+
+sources:
+    ## The name of the source, part of every document's identity: renaming it makes all its documents new.
+    ## Lower-case letters, digits, `.`, `_` and `-`; at most 64.
+  - id: {id}
+    ## The folder, from where this file lies. Absolute paths and `..` are refused; symbolic links are not followed.
+    path: {path}
+    ## `markdown` reads .md, .markdown and .mdx; `text` reads .txt.
+    # kind: markdown
+    ## Which files to take, and which files and folders to leave out. `*` stays within a name, `**` crosses
+    ## folders; a pattern without `/` holds at any depth; without `include`, every file of the kind is taken.
+    # include: []
+    # exclude: []
+    ## Whether to read files and folders whose names begin with a dot.
+    # hidden: false
+    ## Front matter fields that every document must have.
+    # required_metadata: []
+    ## Who may read the documents: `public` (anyone), `internal` (the tenant) or `private` (by rule only).
+    # visibility: internal
+    ## The groups that may read them; without any, everyone inside the visibility.
+    # groups: []
+    ## The tenant that they belong to, and a label that a query can be limited to. By default there is none.
+    # tenant: null
+    # scope: null
+
+## How documents are cut, in characters. Another setting makes the next sync rebuild the index.
+# chunking:
+  ## A longer section is cut into pieces of about `target_chars`; no chunk is longer than `max_chars`, unless one
+  ## line alone is; up to `overlap_chars` of whole lines are repeated in the next piece of the same section.
+  # target_chars: 800
+  # max_chars: 1200
+  # overlap_chars: 120
+
+## How hits are scored: the constants of BM25. Another setting makes the next sync rebuild the index.
+# bm25:
+  # k1: 1.2
+  # b: 0.75
+
+# sync:
+  ## How many documents one sync may delete. Without it, a sync refuses to delete half of a source of ten
+  ## documents or more, or all of a folder that is empty now.
+  # max_delete: null
+  ## Whether to leave out what the .gitignore files in a source's folder and below it leave out.
+  # respect_gitignore: false
+  ## A larger file is refused (64 MiB).
+  # max_file_bytes: 67108864
+";

@@ -1,0 +1,228 @@
+use rstest::rstest;
+
+use super::*;
+
+fn parse(text: &str) -> Result<Config> {
+    Config::from_yaml(text, "/srv/site/ragdb.yaml")
+}
+
+fn message(text: &str) -> String {
+    match parse(text) {
+        Err(Error::Config { path, message }) => {
+            assert_eq!(path, Path::new("/srv/site/ragdb.yaml"));
+            message
+        }
+        other => panic!("{text}: {other:?}"),
+    }
+}
+
+/// A file with one source, to which `more` adds lines.
+fn source(more: &str) -> String {
+    format!("sources:\n  - id: docs\n    path: docs\n{more}")
+}
+
+#[test]
+fn every_setting_is_read() {
+    let config = parse(
+        "sources:\n  - {id: docs, path: docs/, kind: markdown}\n  - id: notes.v2\n    kind: text\n    path: ./a//b\n    \
+         scope: support\n    visibility: private\n    tenant: acme\n    groups: [staff, ops]\n    include: ['*.txt']\n    \
+         exclude: [old/]\n    required_metadata: [title, owner]\n    hidden: true\nchunking: {max_chars: 900, \
+         overlap_chars: 0}\nbm25: {k1: 0.9}\nsync: {max_delete: 5, respect_gitignore: true, max_file_bytes: 1000}\n",
+    )
+    .unwrap();
+    let [docs, notes] = config.sources.as_slice() else { panic!("{config:?}") };
+    assert_eq!(*docs, SourceConfig::new("docs".into(), "/srv/site".into(), "docs".into()));
+    let expected = SourceConfig {
+        kind: SourceKind::Text,
+        scope: Some("support".into()),
+        visibility: Visibility::Private,
+        tenant: Some("acme".into()),
+        groups: vec!["staff".into(), "ops".into()],
+        include: vec!["*.txt".into()],
+        exclude: vec!["old/".into()],
+        required_metadata: vec!["title".into(), "owner".into()],
+        hidden: true,
+        ..SourceConfig::new("notes.v2".into(), "/srv/site".into(), "a/b".into())
+    };
+    assert_eq!(*notes, expected);
+    assert_eq!(notes.root(), Path::new("/srv/site/a/b"));
+    let policy = config.chunking.unwrap().resolve().unwrap();
+    assert_eq!(policy, ChunkPolicy { target_chars: 800, max_chars: 900, overlap_chars: 0 });
+    assert_eq!(config.bm25, Some(Bm25Policy { k1: 0.9, b: 0.75 }));
+    assert_eq!(config.sync, SyncSettings { max_delete: Some(5), respect_gitignore: true, max_file_bytes: 1000 });
+}
+
+#[test]
+fn an_empty_file_declares_nothing() {
+    for text in ["", "# nothing\n", "sources: []\n"] {
+        assert_eq!(parse(text).unwrap(), Config::default(), "{text}");
+    }
+}
+
+#[rstest]
+#[case::unknown_field(source("    visiblity: public\n"), 4, "visiblity")]
+#[case::unknown_section("sources: []\nsource: []\n".into(), 2, "source")]
+#[case::duplicate_field(source("    path: other\n"), 4, "path")]
+#[case::missing_path("sources:\n  - id: docs\n".into(), 2, "path")]
+#[case::unknown_kind(source("    kind: pdf\n"), 4, "pdf")]
+#[case::unknown_visibility(source("    visibility: secret\n"), 4, "secret")]
+#[case::not_a_bool(source("    hidden: yes\n"), 4, "bool")]
+#[case::not_text("sources:\n  - id: [docs]\n".into(), 2, "id: [docs]")]
+#[case::bad_yaml("sources:\n  - id: docs\n   path: docs\n".into(), 3, "path: docs")]
+#[case::merge_key("sources:\n  - &a {id: docs, path: docs}\n  - <<: *a\n    id: two\n".into(), 3, "merge")]
+#[case::upper_case_id("sources:\n  - id: Docs\n    path: docs\n".into(), 2, "`Docs`")]
+#[case::empty_id("sources:\n  - id: ''\n    path: docs\n".into(), 2, "id ``")]
+#[case::id_with_slash("sources:\n  - id: a/b\n    path: docs\n".into(), 2, "a/b")]
+#[case::id_from_dot("sources:\n  - id: .a\n    path: docs\n".into(), 2, ".a")]
+#[case::repeated_id(source("  - path: docs\n    id: docs\n"), 5, "another source")]
+#[case::absolute_path("sources:\n  - id: docs\n    path: /etc\n".into(), 3, "absolute")]
+#[case::windows_path("sources:\n  - id: docs\n    path: 'C:\\docs'\n".into(), 3, "absolute")]
+#[case::upward_path("sources:\n  - id: docs\n    path: docs/../../other\n".into(), 3, "upwards")]
+#[case::empty_path("sources:\n  - id: docs\n    path: ''\n".into(), 3, "path of source docs")]
+#[case::bad_pattern(source("    exclude:\n      - ok\n      - 'a['\n"), 6, "exclude: `a[`")]
+#[case::absolute_pattern(source("    include: ['/a']\n"), 4, "include: `/a`")]
+#[case::blank_group(source("    groups: [' ']\n"), 4, "groups")]
+#[case::repeated_group(source("    groups:\n      - a\n      - a\n"), 6, "twice")]
+#[case::blank_tenant(source("    tenant: ''\n"), 4, "tenant")]
+#[case::control_character(source("    scope: \"a\\nb\"\n"), 4, "scope `a\\nb`")]
+#[case::overlap_too_long("chunking:\n  target_chars: 100\n  overlap_chars: 100\n".into(), 2, "overlap_chars")]
+#[case::negative("chunking:\n  max_chars: -1\n".into(), 2, "")]
+#[case::bm25("bm25:\n  b: 1.5\n".into(), 2, "bm25.b")]
+#[case::bm25_not_a_number("bm25:\n  k1: .nan\n".into(), 2, "bm25.k1")]
+#[case::file_limit("sync:\n  max_file_bytes: 0\n".into(), 2, "sync.max_file_bytes")]
+fn what_is_wrong_is_named_with_its_line(#[case] text: String, #[case] line: u64, #[case] word: &str) {
+    let message = message(&text);
+    assert!(message.starts_with(&format!("line {line}: ")), "{message}");
+    assert!(message.contains(word), "{message}");
+    assert!(!message.contains("at line "), "the place is said once: {message}");
+    assert!(!message.contains('\n'), "{message}");
+}
+
+#[test]
+fn bombs_are_refused() {
+    let mut aliases =
+        String::from("sources:\n  - id: &a0 xxxxxxxxxx\n    path: a\n    groups: &b0 [a, b, c, d, e, f, g, h, i]\n");
+    for level in 1..12 {
+        let list = vec![format!("*b{}", level - 1); 9].join(", ");
+        aliases.push_str(&format!("    x{level}: &b{level} [{list}]\n"));
+    }
+    assert!(parse(&aliases).is_err());
+    assert!(parse(&format!("sources: {}{}", "[".repeat(50_000), "]".repeat(50_000))).is_err());
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ragdb.yaml");
+    std::fs::write(&path, format!("#{}", "x".repeat(1 << 20))).unwrap();
+    assert!(matches!(Config::load(&path), Err(Error::Config { .. })));
+}
+
+#[test]
+fn load_tells_a_missing_file_from_a_wrong_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ragdb.yaml");
+    assert!(matches!(Config::load(&path), Err(Error::Io { .. })));
+    std::fs::write(&path, b"sources: \xff").unwrap();
+    assert!(matches!(Config::load(&path), Err(Error::Config { .. })));
+    std::fs::write(&path, source("")).unwrap();
+    assert_eq!(Config::load(&path).unwrap().sources[0].root(), folder.path().join("docs"));
+}
+
+#[rstest]
+#[case(".", "docs", ".")]
+#[case("guide/", "guide", "guide")]
+#[case("my docs/User Guide", "user-guide", "my docs/User Guide")]
+#[case("a: \"b\" # c", "a-b-c", "a: \"b\" # c")]
+fn the_template_declares_the_folder(#[case] folder: &str, #[case] id: &str, #[case] path: &str) {
+    let config = parse(&Config::template(folder).unwrap()).unwrap();
+    assert_eq!(config.sources, [SourceConfig::new(id.into(), "/srv/site".into(), path.into())]);
+    assert_eq!((config.chunking, config.bm25, config.sync), (None, None, SyncSettings::default()));
+}
+
+#[test]
+fn the_template_documents_the_defaults() {
+    let template = Config::template("docs").unwrap();
+    let uncommented: Vec<String> = template
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("##"))
+        .map(|line| line.replacen("# ", "", 1))
+        .collect();
+    let text = uncommented.join("\n");
+    let config = parse(&text).unwrap();
+    assert_eq!(config.sources, [SourceConfig::new("docs".into(), "/srv/site".into(), "docs".into())]);
+    assert_eq!(config.sync, SyncSettings::default());
+    assert_eq!(config.bm25, Some(Bm25Policy::default()));
+    assert_eq!(config.chunking.unwrap().resolve().unwrap(), ChunkPolicy::default());
+    // Every field that a file may hold is in the template.
+    for field in [
+        "id",
+        "kind",
+        "path",
+        "scope",
+        "visibility",
+        "tenant",
+        "groups",
+        "include",
+        "exclude",
+        "required_metadata",
+        "hidden",
+        "target_chars",
+        "max_chars",
+        "overlap_chars",
+        "k1",
+        "b",
+        "max_delete",
+        "respect_gitignore",
+        "max_file_bytes",
+    ] {
+        let lines =
+            uncommented.iter().filter(|line| line.trim_start_matches([' ', '-']).starts_with(&format!("{field}:")));
+        assert_eq!(lines.count(), 1, "{field}");
+    }
+}
+
+#[test]
+fn the_template_refuses_what_a_file_may_not_name() {
+    assert!(matches!(Config::template("../x"), Err(Error::Invalid { .. })));
+    assert!(matches!(Config::template("/x"), Err(Error::Invalid { .. })));
+}
+
+#[rstest]
+#[case("docs", "docs")]
+#[case("My Docs (v2.1)", "my-docs-v2.1")]
+#[case("Änderungen", "anderungen")]
+#[case("__x__", "x")]
+#[case("a—b", "ab")]
+fn a_folder_name_becomes_an_id(#[case] name: &str, #[case] id: &str) {
+    assert_eq!(id_for(name), id);
+}
+
+#[test]
+fn every_made_id_is_one_that_a_file_could_declare() {
+    for name in ["", "文档", "文件", "-", "...", &"x".repeat(200), &format!("{}-y", "x".repeat(63)), "É", "a b", "🦀"]
+    {
+        let id = id_for(name);
+        let text = format!("sources:\n  - id: '{id}'\n    path: x\n");
+        assert_eq!(parse(&text).unwrap().sources[0].id, id, "{name}");
+    }
+    assert_ne!(id_for("文档"), id_for("文件"));
+}
+
+#[test]
+fn a_folder_on_the_command_line_is_a_source_with_the_defaults() {
+    let folder = tempfile::tempdir().unwrap();
+    let docs = folder.path().join("Docs");
+    std::fs::create_dir(&docs).unwrap();
+    let config = Config::for_folder(&docs).unwrap();
+    let source = &config.sources[0];
+    assert_eq!((source.id.as_str(), source.path.as_str(), source.declared_by), ("docs", ".", DeclaredBy::Argument));
+    assert_eq!(source.root(), docs.canonicalize().unwrap());
+    assert_eq!(Config::for_folder(folder.path().join("gone")).unwrap_err().code(), "root_missing");
+}
+
+#[rstest]
+#[case(ChunkSettings::default(), (800, 1200, 120))]
+#[case(ChunkSettings { max_chars: Some(500), ..ChunkSettings::default() }, (500, 500, 120))]
+#[case(ChunkSettings { max_chars: Some(50), ..ChunkSettings::default() }, (50, 50, 49))]
+#[case(ChunkSettings { target_chars: Some(100), ..ChunkSettings::default() }, (100, 1200, 99))]
+fn unset_chunk_settings_give_way(#[case] settings: ChunkSettings, #[case] expected: (u32, u32, u32)) {
+    let policy = settings.resolve().unwrap();
+    assert_eq!((policy.target_chars, policy.max_chars, policy.overlap_chars), expected);
+}

@@ -1,0 +1,268 @@
+//! The walk: one `stat` for each file of the source's kind, none for others, and each folder opened by its path
+//! below the root. What can't be listed or is refused becomes a failure; it never just goes missing.
+
+use std::sync::Arc;
+
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use rustix::fd::BorrowedFd;
+use rustix::fs::{AtFlags, Dir, FileType, Stat, statat};
+use rustix::io::Errno;
+use unicode_normalization::UnicodeNormalization;
+
+use super::select::as_path;
+use super::{FileId, FoundFile, Listing, Selection, SourceReader, Stamps, read, reason, shown};
+use crate::error::Failure;
+use crate::ingest::code;
+
+pub(super) fn list(reader: &SourceReader, selection: &Selection) -> Listing {
+    let mut walk = Walk { reader, selection, listing: Listing::default(), pending: Vec::new() };
+    walk.pending.push(Folder::default());
+    while let Some(folder) = walk.pending.pop() {
+        walk.folder(&folder);
+    }
+    let mut listing = walk.listing;
+    listing.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    part_collisions(&mut listing);
+    listing.failures.sort_by(|a, b| (&a.path, a.code).cmp(&(&b.path, b.code)));
+    listing.empty_folders.sort_unstable();
+    listing
+}
+
+struct Walk<'a> {
+    reader: &'a SourceReader,
+    selection: &'a Selection,
+    listing: Listing,
+    pending: Vec<Folder>,
+}
+
+/// A folder yet to be listed: its path below the root (empty for the root) and the ignore rules that hold in it.
+#[derive(Default)]
+struct Folder {
+    path: Vec<u8>,
+    rules: Option<Arc<IgnoreRules>>,
+}
+
+/// One `.gitignore` file and those above it.
+struct IgnoreRules {
+    folder: Vec<u8>,
+    rules: Gitignore,
+    above: Option<Arc<IgnoreRules>>,
+}
+
+impl Walk<'_> {
+    fn folder(&mut self, folder: &Folder) {
+        let opened = self.reader.root.folder(&folder.path).and_then(Dir::new);
+        let mut entries = match opened {
+            Ok(entries) => entries,
+            Err(error) => return self.folder_failed(&folder.path, error),
+        };
+        let rules = self.rules_in(folder);
+        let mut path = folder.path.clone();
+        if !path.is_empty() {
+            path.push(b'/');
+        }
+        let prefix = path.len();
+        let mut is_empty = true;
+        while let Some(entry) = entries.next() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                // The rest of the folder is unknown.
+                Err(error) => return self.folder_failed(&folder.path, error),
+            };
+            let name = entry.file_name().to_bytes();
+            if matches!(name, b"." | b"..") {
+                continue;
+            }
+            is_empty = false;
+            if !self.selection.shows(name) {
+                continue;
+            }
+            path.truncate(prefix);
+            path.extend_from_slice(name);
+            match entries.fd() {
+                Ok(parent) => self.entry(parent, &path, prefix, entry.file_type(), rules.as_ref()),
+                Err(error) => return self.folder_failed(&folder.path, error),
+            }
+        }
+        if is_empty && let Ok(path) = String::from_utf8(folder.path.clone()) {
+            self.listing.empty_folders.push(path);
+        }
+    }
+
+    /// One entry of a folder; its name is what follows `prefix` bytes of `path`.
+    fn entry(
+        &mut self,
+        parent: BorrowedFd<'_>,
+        path: &[u8],
+        prefix: usize,
+        mut kind: FileType,
+        rules: Option<&Arc<IgnoreRules>>,
+    ) {
+        let name = &path[prefix..];
+        let is_of_kind = self.selection.is_of_kind(name);
+        // Not every file system tells the kind of an entry.
+        if kind == FileType::Unknown {
+            match statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => kind = FileType::from_raw_mode(stat.st_mode),
+                Err(error) => return self.failed(path, read::fault_of(error)),
+            }
+        }
+        match kind {
+            FileType::Directory => {
+                if self.selection.takes_folder(path) && !ignored(rules, path, true) {
+                    self.pending.push(Folder { path: path.to_vec(), rules: rules.cloned() });
+                }
+            }
+            FileType::Symlink if !is_of_kind => {
+                // Only its target's kind is asked for; a link to anything else would not have been read anyway.
+                let target = statat(parent, name, AtFlags::empty());
+                let is_folder = target.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
+                if is_folder && self.selection.takes_folder(path) && !ignored(rules, path, true) {
+                    self.failed(path, symlink_folder());
+                }
+            }
+            _ if is_of_kind && self.selection.takes_file(path) && !ignored(rules, path, false) => {
+                match statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(stat) => self.document(path, &stat),
+                    Err(error) => self.failed(path, read::fault_of(error)),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// An entry that is no folder and whose name makes it a document of this source.
+    fn document(&mut self, path: &[u8], stat: &Stat) {
+        if self.reader.store_files.contains(&FileId::of(stat)) {
+            return;
+        }
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile => {}
+            FileType::Symlink => return self.failed(path, read::symlink()),
+            other => return self.failed(path, read::not_regular(other)),
+        }
+        let Ok(text) = std::str::from_utf8(path) else {
+            let message = "has a path that is not UTF-8; rename it or exclude it".to_owned();
+            return self.failed(path, (code::NAME_NOT_UTF8, message));
+        };
+        if text.chars().any(char::is_control) {
+            let message = "has a control character in its path; rename it or exclude it".to_owned();
+            return self.failed(path, (code::NAME_CONTROL_CHARACTER, message));
+        }
+        let stamps = Stamps::of(stat);
+        if stamps.size > self.reader.max_file_bytes {
+            return self.failed(path, read::too_large(stamps.size, self.reader.max_file_bytes));
+        }
+        self.listing.files.push(FoundFile { path: text.to_owned(), stamps });
+    }
+
+    fn failed(&mut self, path: &[u8], (code, message): (&'static str, String)) {
+        self.listing.failures.push(Failure { path: shown(path), code, message });
+    }
+
+    fn folder_failed(&mut self, path: &[u8], error: Errno) {
+        let fault = match error {
+            Errno::LOOP => symlink_folder(),
+            Errno::NOENT | Errno::NOTDIR => read::fault_of(error),
+            error => (
+                code::UNREADABLE_FOLDER,
+                format!("can't be listed ({}); what it held is kept as it was", reason(error)),
+            ),
+        };
+        self.failed(if path.is_empty() { b"." } else { path }, fault);
+    }
+
+    /// The ignore rules that hold inside `folder`.
+    fn rules_in(&mut self, folder: &Folder) -> Option<Arc<IgnoreRules>> {
+        let above = folder.rules.clone();
+        let path = if folder.path.is_empty() { String::new() } else { format!("{}/", shown(&folder.path)) };
+        if !self.selection.respect_gitignore {
+            return None;
+        }
+        match self.reader.read(&format!("{path}.gitignore")) {
+            Ok(file) => {
+                let mut builder = GitignoreBuilder::new("");
+                for line in file.text.lines() {
+                    // As git does, a line that is no pattern is passed over.
+                    let _ = builder.add_line(None, line);
+                }
+                match builder.build() {
+                    Ok(rules) => Some(Arc::new(IgnoreRules { folder: folder.path.clone(), rules, above })),
+                    Err(_) => above,
+                }
+            }
+            Err(failure) => {
+                if failure.code != code::VANISHED {
+                    self.listing.failures.push(failure);
+                }
+                above
+            }
+        }
+    }
+}
+
+/// Whether the rules leave `path` out; the nearest file that says anything about it decides.
+fn ignored(rules: Option<&Arc<IgnoreRules>>, path: &[u8], is_folder: bool) -> bool {
+    let mut level = rules;
+    while let Some(IgnoreRules { folder, rules, above }) = level.map(Arc::as_ref) {
+        let below = if folder.is_empty() { path } else { &path[folder.len() + 1..] };
+        let verdict = rules.matched(as_path(below), is_folder);
+        if !verdict.is_none() {
+            return verdict.is_ignore();
+        }
+        level = above.as_ref();
+    }
+    false
+}
+
+fn symlink_folder() -> (&'static str, String) {
+    let message =
+        "is a symbolic link to a folder; put the folder here, declare it as a source, or exclude it".to_owned();
+    (code::SYMLINK_FOLDER, message)
+}
+
+/// Moves files whose paths are the same but for letter case or Unicode composition to the failures: on another
+/// file system they would be one file, and the composed and decomposed forms of a path are one document.
+fn part_collisions(listing: &mut Listing) {
+    let mut keys: Vec<(u64, usize)> =
+        listing.files.iter().enumerate().map(|(at, file)| (fold_hash(&file.path), at)).collect();
+    keys.sort_unstable();
+    let mut collides = vec![None; listing.files.len()];
+    for group in keys.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
+        for &(_, at) in group {
+            let key = fold(&listing.files[at].path);
+            let other = group.iter().find(|&&(_, other)| other != at && fold(&listing.files[other].path) == key);
+            collides[at] = other.map(|&(_, other)| listing.files[other].path.clone());
+        }
+    }
+    let mut others = collides.into_iter();
+    listing.files.retain(|file| {
+        let Some(other) = others.next().flatten() else { return true };
+        listing.failures.push(Failure {
+            path: file.path.clone(),
+            code: code::NAME_COLLISION,
+            message: format!(
+                "differs from `{other}` only in letter case or Unicode composition; rename or exclude one"
+            ),
+        });
+        false
+    });
+}
+
+/// A path with differences of letter case and composition removed.
+fn fold(path: &str) -> String {
+    // Upper case first: it joins letters that lower case keeps apart (ß and ss, ſ and s, final and medial sigma).
+    path.nfc().flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfc().collect()
+}
+
+/// Equal for paths that [`fold`] makes equal, and without allocation for the common, ASCII path.
+fn fold_hash(path: &str) -> u64 {
+    use std::hash::{DefaultHasher, Hasher};
+    let mut hasher = DefaultHasher::new();
+    if path.is_ascii() {
+        path.bytes().for_each(|byte| hasher.write_u8(byte.to_ascii_lowercase()));
+    } else {
+        fold(path).bytes().for_each(|byte| hasher.write_u8(byte));
+    }
+    hasher.finish()
+}

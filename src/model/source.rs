@@ -1,0 +1,59 @@
+//! What a declared source can be.
+
+use serde::{Deserialize, Serialize};
+
+/// Which files of a folder become documents, and how they are cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SourceKind {
+    /// Markdown: `.md`, `.markdown` and `.mdx`, cut at headings. The default.
+    #[default]
+    Markdown,
+    /// Plain text: `.txt`, cut at paragraphs.
+    Text,
+}
+
+impl SourceKind {
+    /// The name in `ragdb.yaml` and in the store.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Markdown => "markdown",
+            Self::Text => "text",
+        }
+    }
+
+    /// The file name extensions of this kind, compared without regard to ASCII case.
+    #[must_use]
+    pub const fn extensions(self) -> &'static [&'static str] {
+        match self {
+            Self::Markdown => &["md", "markdown", "mdx"],
+            Self::Text => &["txt"],
+        }
+    }
+}
+
+/// How widely the documents of a source may be read, before any rule on tenants and groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Visibility {
+    /// Anyone.
+    Public,
+    /// Anyone inside the tenant. The default.
+    #[default]
+    Internal,
+    /// Only those named by a rule.
+    Private,
+}
+
+impl Visibility {
+    /// The name in `ragdb.yaml` and in the store.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Internal => "internal",
+            Self::Private => "private",
+        }
+    }
+}
