@@ -6,6 +6,7 @@
 
 mod config;
 mod error;
+mod eval;
 mod index;
 mod ingest;
 mod lexicon;
