@@ -7,3 +7,6 @@
 mod beir;
 #[allow(dead_code)]
 mod metrics;
+
+#[cfg(test)]
+mod tests;

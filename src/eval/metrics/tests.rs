@@ -75,7 +75,7 @@ fn the_mean_is_over_judged_queries_found_or_not() {
     assert_eq!(Metrics::mean(&BTreeMap::new(), &BTreeMap::new(), 1), None);
 }
 
-/// What pytrec_eval says of forty random queries and the edge cases; made by `fixtures/eval/pytrec_eval.py`.
+/// What `pytrec_eval` says of forty random queries and the edge cases; made by `fixtures/eval/pytrec_eval.py`.
 #[test]
 fn figures_are_those_of_pytrec_eval() {
     let fixture: Value = serde_json::from_str(include_str!("../../../fixtures/eval/pytrec_eval.json")).unwrap();
