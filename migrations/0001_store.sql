@@ -101,3 +101,64 @@ CREATE TABLE tombstones (
 CREATE INDEX tombstones_by_id ON tombstones (id);
 CREATE INDEX tombstones_by_generation ON tombstones (generation_deleted);
 
+
+-- The BM25 index: immutable segments of block postings. schema.sql and ARCHITECTURE.md give the byte layout.
+
+CREATE TABLE segments (
+  segment INTEGER PRIMARY KEY CHECK (segment >= 1),
+  generation INTEGER NOT NULL REFERENCES generations (generation) DEFERRABLE INITIALLY DEFERRED,
+  first_chunk INTEGER NOT NULL CHECK (first_chunk >= 0),
+  chunks INTEGER NOT NULL CHECK (chunks >= 0),
+  indexed INTEGER NOT NULL CHECK (indexed BETWEEN 0 AND chunks),
+  total_length INTEGER NOT NULL CHECK (total_length >= 0),
+  dead_chunks INTEGER NOT NULL CHECK (dead_chunks >= 0),
+  dead_length INTEGER NOT NULL CHECK (dead_length >= 0),
+  average_length REAL NOT NULL CHECK (average_length > 0),
+  first_row INTEGER NOT NULL,
+  rows INTEGER NOT NULL CHECK (rows >= 0)
+) STRICT;
+
+CREATE TABLE terms (
+  segment INTEGER NOT NULL,
+  term TEXT NOT NULL,
+  df INTEGER NOT NULL CHECK (df >= 0),
+  dead INTEGER NOT NULL CHECK (dead >= 0),
+  max_impact INTEGER NOT NULL CHECK (max_impact BETWEEN 0 AND 65535),
+  base INTEGER NOT NULL CHECK (base >= 0),
+  blocks INTEGER NOT NULL CHECK (blocks >= 0),
+  data BLOB NOT NULL,
+  PRIMARY KEY (segment, term)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE posting_blocks (
+  block_row INTEGER PRIMARY KEY,
+  data BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE chunk_lengths (
+  page INTEGER PRIMARY KEY CHECK (page >= 0),
+  lengths BLOB NOT NULL CHECK (length(lengths) = 4000)
+) STRICT;
+
+CREATE VIEW audit_segments AS
+SELECT
+  segment, generation, first_chunk, chunks, indexed, total_length, dead_chunks, dead_length, average_length, first_row,
+  rows, (SELECT count(*) FROM terms WHERE terms.segment = segments.segment) AS terms
+FROM segments;
+
+CREATE VIEW audit_terms AS
+SELECT term, sum(df) - sum(dead) AS df FROM terms GROUP BY term HAVING sum(df) > sum(dead);
+
+CREATE VIEW audit_lengths AS
+WITH RECURSIVE slot (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM slot WHERE i < 1999)
+SELECT chunk_no, length
+FROM (
+  SELECT
+    page * 2000 + i AS chunk_no,
+    instr('123456789ABCDEF', substr(hex(substr(lengths, 1 + 2 * i, 1)), 1, 1)) * 4096
+    + instr('123456789ABCDEF', substr(hex(substr(lengths, 1 + 2 * i, 1)), 2, 1)) * 256
+    + instr('123456789ABCDEF', substr(hex(substr(lengths, 2 + 2 * i, 1)), 1, 1)) * 16
+    + instr('123456789ABCDEF', substr(hex(substr(lengths, 2 + 2 * i, 1)), 2, 1)) AS length
+  FROM chunk_lengths CROSS JOIN slot
+)
+WHERE length > 0;

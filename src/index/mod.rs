@@ -1,1 +1,40 @@
-//! The BM25 index.
+//! The BM25 index: immutable segments of block postings inside SQLite, and pruned top-k search over them.
+//!
+//! Owns the byte layout (`encode`), what a sync writes (`run`, `segment`, `merge`, `list`), the formula (`score`) and
+//! the traversals (`topk`, `exhaustive`). It knows chunk numbers and terms, nothing of documents, texts or access;
+//! all its SQL is in `store::postings`, whose reader and writer it is handed. Terms come from `lexicon`.
+//!
+//! **Invariant:** N, the live total length and every df are exact after each sync, whatever was merged; so the scores
+//! of an incremental index equal those of a fresh one to the last bit.
+//!
+//! **Invariant:** chunk numbers only grow, a segment covers a contiguous range of them, and ranges do not overlap.
+
+mod audit;
+mod collect;
+mod cursor;
+mod encode;
+mod exhaustive;
+mod explain;
+mod floor;
+mod intern;
+mod lengths;
+mod list;
+mod merge;
+mod plan;
+mod run;
+mod score;
+mod segment;
+#[cfg(test)]
+mod tests;
+mod topk;
+mod walk;
+
+pub(crate) use audit::for_each_posting;
+pub(crate) use collect::Scored;
+pub(crate) use exhaustive::exhaustive;
+pub(crate) use explain::{Explanation, TermExplanation, explain};
+pub(crate) use plan::{Query, QueryTerm};
+pub(crate) use run::{Run, RunBuilder, RunReader};
+pub(crate) use score::Statistics;
+pub(crate) use segment::{Deaths, NewChunks, append_segment, clear, optimize, statistics};
+pub(crate) use topk::top_k;

@@ -1,1 +1,3 @@
 //! All SQL.
+
+pub(crate) mod postings;

@@ -1,0 +1,188 @@
+//! The codec of posting lists. Pure: bytes to numbers and back; knows no SQL and no scores.
+//!
+//! A *posting* is a chunk number (counted from the segment's first chunk) and a term frequency (`tf`, at least 1).
+//! A *block* is up to [`BLOCK`] postings in ascending order: first the gaps, then the frequencies, each as
+//! big-endian integers of one width for the whole block, so that `hex()` shows them as they are:
+//!
+//! ```text
+//! gap[0] … gap[count − 1]   1 to 4 bytes each: chunk − previous chunk − 1; the first: chunk − the block's base
+//! tf[0] … tf[count − 1]     0, 1, 2 or 4 bytes each; width 0 means that all are 1
+//! ```
+//!
+//! A *list* is either *inline* (one block, after one byte with its widths), or a row of *skip entries* of
+//! [`SKIP_BYTES`] bytes, one for each block, in `terms.data`:
+//!
+//! ```text
+//! 0..4   last chunk of the block
+//! 4..7   row of posting_blocks, counted from the segment's first
+//! 7..9   place in that row, in bytes (high 12 bits) and the widths (low 4 bits: tf code × 4 + gap width − 1)
+//! 9..11  impact: see index::score
+//! ```
+//!
+//! The base of a list's first block is `terms.base`; of another, the last chunk before it plus 1. All blocks but the
+//! last of a list are full. Gaps less one keep lists strictly ascending whatever the bytes are.
+
+use crate::error::Result;
+use crate::store::postings::damaged;
+pub(crate) use crate::store::postings::{BLOCK_ROW_BYTES, SKIP_BYTES};
+
+/// The most postings in a block.
+pub(crate) const BLOCK: usize = 128;
+/// A list of one block stands inline if it has at most this many bytes.
+pub(crate) const INLINE_BYTES: usize = 200;
+
+/// The widths of one block, in four bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Widths(u8);
+
+impl Widths {
+    const TF_BYTES: [usize; 4] = [0, 1, 2, 4];
+
+    fn fitting(gaps: u32, tfs: u32) -> Self {
+        let gap = match gaps {
+            0..=0xFF => 0,
+            0x100..=0xFFFF => 1,
+            0x1_0000..=0xFF_FFFF => 2,
+            _ => 3,
+        };
+        let tf = match tfs {
+            0..=1 => 0,
+            2..=0xFF => 1,
+            0x100..=0xFFFF => 2,
+            _ => 3,
+        };
+        Self(tf << 2 | gap)
+    }
+
+    /// The widths that four bits stand for.
+    pub(crate) fn from_bits(bits: u8) -> Self {
+        Self(bits & 0xF)
+    }
+
+    /// The four bits.
+    pub(crate) fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Bytes of one gap.
+    pub(crate) fn gap(self) -> usize {
+        usize::from(self.0 & 3) + 1
+    }
+
+    /// Bytes of one frequency.
+    pub(crate) fn tf(self) -> usize {
+        Self::TF_BYTES[usize::from(self.0 >> 2)]
+    }
+
+    /// Bytes of a block of `count` postings.
+    pub(crate) fn block_bytes(self, count: usize) -> usize {
+        count * (self.gap() + self.tf())
+    }
+}
+
+/// Where a block stands and what it can hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Skip {
+    /// The block's last chunk.
+    pub last: u32,
+    /// The row of `posting_blocks`, counted from the segment's first; below 2^24.
+    pub row: u32,
+    /// The block's first byte in that row; below 2^12.
+    pub offset: u16,
+    /// The block's widths.
+    pub widths: Widths,
+    /// The block's largest impact, rounded up.
+    pub impact: u16,
+}
+
+impl Skip {
+    /// Appends the entry's bytes.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.last.to_be_bytes());
+        out.extend_from_slice(&self.row.to_be_bytes()[1..]);
+        out.extend_from_slice(&(self.offset << 4 | u16::from(self.widths.0)).to_be_bytes());
+        out.extend_from_slice(&self.impact.to_be_bytes());
+    }
+
+    /// The entry in these bytes.
+    pub(crate) fn read(bytes: &[u8; SKIP_BYTES]) -> Self {
+        let place = u16::from_be_bytes([bytes[7], bytes[8]]);
+        Self {
+            last: u32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
+            row: u32::from_be_bytes([0, bytes[4], bytes[5], bytes[6]]),
+            offset: place >> 4,
+            widths: Widths::from_bits(bytes[8]),
+            impact: u16::from_be_bytes([bytes[9], bytes[10]]),
+        }
+    }
+}
+
+/// Appends a block and gives its widths. `chunks` ascends strictly from `base` up; `tfs` are at least 1.
+pub(crate) fn encode_block(base: u32, chunks: &[u32], tfs: &[u32], out: &mut Vec<u8>) -> Widths {
+    debug_assert!(chunks.len() == tfs.len() && (1..=BLOCK).contains(&chunks.len()));
+    let gaps = || {
+        let mut next = base;
+        chunks.iter().map(move |&chunk| {
+            let gap = chunk - next;
+            next = chunk + 1;
+            gap
+        })
+    };
+    let widths = Widths::fitting(gaps().max().unwrap_or(0), tfs.iter().copied().max().unwrap_or(1));
+    out.reserve(widths.block_bytes(chunks.len()));
+    for gap in gaps() {
+        out.extend_from_slice(&gap.to_be_bytes()[4 - widths.gap()..]);
+    }
+    if widths.tf() > 0 {
+        for tf in tfs {
+            out.extend_from_slice(&tf.to_be_bytes()[4 - widths.tf()..]);
+        }
+    }
+    widths
+}
+
+/// Decodes the chunk numbers of a block (`block` is exactly its bytes) into `chunks[..count]` and checks that they
+/// stay below `limit` and that no frequency is 0.
+pub(crate) fn decode_block(block: &[u8], widths: Widths, base: u32, limit: u32, chunks: &mut [u32]) -> Result<()> {
+    let (gaps, tfs) = block.split_at(chunks.len() * widths.gap());
+    // 128 gaps below 2^32 can't overflow 64 bits, and the numbers ascend: checking the last one is enough.
+    let next = match widths.gap() {
+        1 => decode_gaps::<1>(gaps, base, chunks),
+        2 => decode_gaps::<2>(gaps, base, chunks),
+        3 => decode_gaps::<3>(gaps, base, chunks),
+        _ => decode_gaps::<4>(gaps, base, chunks),
+    };
+    let zero = match widths.tf() {
+        0 => false,
+        1 => tfs.contains(&0),
+        width => tfs.chunks_exact(width).any(|tf| tf.iter().all(|&byte| byte == 0)),
+    };
+    if next > u64::from(limit) || zero {
+        return Err(damaged("a block has an impossible chunk number or frequency"));
+    }
+    Ok(())
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the caller checks the last number, which is the largest")]
+fn decode_gaps<const WIDTH: usize>(gaps: &[u8], base: u32, chunks: &mut [u32]) -> u64 {
+    let mut next = u64::from(base);
+    for (chunk, bytes) in chunks.iter_mut().zip(gaps.as_chunks::<WIDTH>().0) {
+        let mut gap = [0; 4];
+        gap[4 - WIDTH..].copy_from_slice(bytes);
+        next += u64::from(u32::from_be_bytes(gap));
+        *chunk = next as u32;
+        next += 1;
+    }
+    next
+}
+
+/// The frequency of posting `index` in the frequencies of a block.
+#[inline]
+pub(crate) fn tf_at(tfs: &[u8], widths: Widths, index: usize) -> u32 {
+    match widths.tf() {
+        0 => 1,
+        1 => u32::from(tfs[index]),
+        2 => u32::from(u16::from_be_bytes([tfs[2 * index], tfs[2 * index + 1]])),
+        _ => u32::from_be_bytes([tfs[4 * index], tfs[4 * index + 1], tfs[4 * index + 2], tfs[4 * index + 3]]),
+    }
+}

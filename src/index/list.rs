@@ -1,0 +1,132 @@
+//! Writing posting lists: postings go in by term, rows of `posting_blocks` and one row of `terms` come out.
+
+use super::encode::{BLOCK, BLOCK_ROW_BYTES, INLINE_BYTES, SKIP_BYTES, Skip, Widths, encode_block};
+use super::score::{Formula, impact, saturation};
+use crate::error::{Error, Result};
+use crate::store::postings::{PostingWriter, TermRow};
+
+/// Writes the lists of one segment. Blocks of one term after another fill the rows of `posting_blocks`.
+pub(crate) struct ListWriter<'l> {
+    segment: i64,
+    first_row: i64,
+    formula: Formula,
+    lengths: &'l [u16],
+    row: Vec<u8>,
+    rows: u32,
+    chunks: Vec<u32>,
+    tfs: Vec<u32>,
+    block: Vec<u8>,
+    /// The number that the next block's first gap counts from.
+    base: u32,
+    max_saturation: f64,
+    list: TermRow,
+}
+
+impl<'l> ListWriter<'l> {
+    /// A writer for a segment whose rows start at `first_row` and whose chunks have these lengths.
+    pub(crate) fn new(segment: i64, first_row: i64, formula: Formula, lengths: &'l [u16]) -> Self {
+        Self {
+            segment,
+            first_row,
+            formula,
+            lengths,
+            row: Vec::with_capacity(BLOCK_ROW_BYTES),
+            rows: 0,
+            chunks: Vec::with_capacity(BLOCK),
+            tfs: Vec::with_capacity(BLOCK),
+            block: Vec::with_capacity(BLOCK * 8),
+            base: 0,
+            max_saturation: 0.0,
+            list: TermRow::default(),
+        }
+    }
+
+    /// Adds a posting of the current term, in ascending order of chunks. A dead chunk (length 0) has no posting:
+    /// `false` says that it was dropped.
+    #[inline]
+    pub(crate) fn push(&mut self, writer: &mut PostingWriter<'_>, chunk: u32, tf: u32) -> Result<bool> {
+        let length = self.lengths[chunk as usize];
+        if length == 0 {
+            return Ok(false);
+        }
+        if self.chunks.len() == BLOCK {
+            self.flush_block(writer)?;
+        }
+        if self.list.df == 0 {
+            self.list.base = chunk;
+            self.base = chunk;
+        }
+        self.list.df += 1;
+        self.chunks.push(chunk);
+        self.tfs.push(tf);
+        self.max_saturation = self.max_saturation.max(saturation(tf, self.formula.norm(length)));
+        Ok(true)
+    }
+
+    /// Ends the current term, of which `dead` postings of older segments died, and writes its row, if it has any
+    /// business being there.
+    pub(crate) fn finish_term(&mut self, writer: &mut PostingWriter<'_>, term: &str, dead: u64) -> Result<()> {
+        self.list.dead = dead;
+        if self.list.df > 0 && self.list.blocks == 0 {
+            self.list.data.push(0);
+            let widths = encode_block(self.base, &self.chunks, &self.tfs, &mut self.list.data);
+            if self.list.data.len() <= INLINE_BYTES {
+                self.list.data[0] = widths.bits();
+                self.list.max_impact = impact(self.max_saturation);
+                self.chunks.clear();
+                self.tfs.clear();
+                self.max_saturation = 0.0;
+            } else {
+                self.list.data.clear();
+            }
+        }
+        if !self.chunks.is_empty() {
+            self.flush_block(writer)?;
+        }
+        if self.list.df > 0 || dead > 0 {
+            writer.insert_term(self.segment, term, &self.list)?;
+        }
+        self.list.data.clear();
+        self.list = TermRow { data: std::mem::take(&mut self.list.data), ..TermRow::default() };
+        Ok(())
+    }
+
+    /// Ends the segment and says how many rows of `posting_blocks` it has.
+    pub(crate) fn finish(mut self, writer: &mut PostingWriter<'_>) -> Result<u32> {
+        if !self.row.is_empty() {
+            self.flush_row(writer)?;
+        }
+        Ok(self.rows)
+    }
+
+    fn flush_block(&mut self, writer: &mut PostingWriter<'_>) -> Result<()> {
+        self.block.clear();
+        let widths: Widths = encode_block(self.base, &self.chunks, &self.tfs, &mut self.block);
+        if self.row.len() + self.block.len() > BLOCK_ROW_BYTES {
+            self.flush_row(writer)?;
+        }
+        let last = self.chunks[self.chunks.len() - 1];
+        let impact = impact(self.max_saturation);
+        let offset = u16::try_from(self.row.len()).expect("a row has at most 4,040 bytes");
+        Skip { last, row: self.rows, offset, widths, impact }.write(&mut self.list.data);
+        debug_assert_eq!(self.list.data.len() % SKIP_BYTES, 0);
+        self.row.extend_from_slice(&self.block);
+        self.list.blocks += 1;
+        self.list.max_impact = self.list.max_impact.max(impact);
+        self.base = last + 1;
+        self.max_saturation = 0.0;
+        self.chunks.clear();
+        self.tfs.clear();
+        Ok(())
+    }
+
+    fn flush_row(&mut self, writer: &mut PostingWriter<'_>) -> Result<()> {
+        writer.insert_block_row(self.first_row + i64::from(self.rows), &self.row)?;
+        self.row.clear();
+        self.rows += 1;
+        if self.rows >= 1 << 24 {
+            return Err(Error::Invalid { message: "a segment of the index would be larger than 64 GB".into() });
+        }
+        Ok(())
+    }
+}

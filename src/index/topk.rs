@@ -1,0 +1,35 @@
+//! The best k chunks of the whole index.
+
+use super::collect::{Callbacks, Collector, Scored};
+use super::plan::{Plan, Query};
+use super::walk::Walk;
+use crate::error::Result;
+use crate::model::Bm25Policy;
+use crate::store::postings::PostingReader;
+
+/// The best `query.k` chunks, best first: by score, then by what `tie_key` says (document path, chunk index). Both
+/// callbacks are asked only about chunks that would enter the result. The caller holds a read transaction open.
+///
+/// # Errors
+/// [`crate::Error::Invalid`] for a query outside its ranges, [`crate::Error::Damaged`] for an impossible index, and
+/// whatever the callbacks return.
+pub(crate) fn top_k(
+    reader: &mut PostingReader<'_>,
+    query: &Query,
+    policy: &Bm25Policy,
+    accept: &mut dyn FnMut(i64) -> Result<bool>,
+    tie_key: &mut dyn FnMut(i64) -> Result<(String, i64)>,
+) -> Result<Vec<Scored>> {
+    let plan = Plan::new(reader, query, policy)?;
+    let mut collector = Collector::new(query.k, query.min_score);
+    let mut callbacks = Callbacks { accept, tie_key };
+    // The largest segment first: it raises the threshold soonest.
+    let mut order: Vec<usize> = (0..plan.segments.len()).collect();
+    order.sort_by_key(|&index| std::cmp::Reverse(plan.segments[index].indexed));
+    for index in order {
+        if let Some(mut walk) = Walk::open(reader, &plan, index)? {
+            walk.run(reader, &mut collector, &mut callbacks)?;
+        }
+    }
+    Ok(collector.into_hits())
+}

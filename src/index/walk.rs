@@ -1,0 +1,317 @@
+//! Block-max MaxScore over one segment, chunk after chunk.
+//!
+//! Turtle and Flood's MaxScore (1995) on the block bounds of Ding and Suel (2011), with bounds renewed window by window
+//! as in Lucene's `MaxScoreBulkScorer`. A *window* is a range of chunk numbers. In each, lists are ordered by
+//! the most that they can add there. The longest prefix that can't lift a chunk to the threshold alone is
+//! *non-essential*: only chunks of the other lists are candidates. The relevance floor works alike: a prefix whose
+//! terms together do not have the information that the floor asks for is non-essential too. With required terms, the
+//! rarest of them is the only essential list.
+//!
+//! Nothing is dropped unless a bound is strictly below the threshold, and bounds are widened by
+//! [`SLACK`], so the result equals the exhaustive one to the last bit.
+
+use super::collect::{Callbacks, Collector, Scored};
+use super::cursor::{Cursor, END};
+use super::lengths::LengthCache;
+use super::plan::Plan;
+use super::score::{SLACK, saturation};
+use crate::error::Result;
+use crate::store::postings::{PostingReader, SegmentRow};
+
+/// A window that had fewer candidates than this for each list makes the next one twice as wide.
+const FEW: u32 = 32;
+/// Windows do not grow beyond this many chunks on their own.
+const WIDEST: u32 = 1 << 14;
+
+struct List {
+    cursor: Cursor,
+    /// Index of its term in the query.
+    term: usize,
+    factor: f64,
+    /// The most that it can add in this window.
+    bound: f64,
+}
+
+/// The traversal of one segment.
+pub(crate) struct Walk<'p, 'q> {
+    plan: &'p Plan<'q>,
+    segment: &'p SegmentRow,
+    unit: f64,
+    lists: Vec<List>,
+    /// Required lists by ascending df, as indexes into `lists`; the first leads.
+    required: Vec<usize>,
+    excluded: Vec<Vec<Cursor>>,
+    /// Lists by ascending bound; those from `essential` on give candidates.
+    order: Vec<usize>,
+    essential: usize,
+    /// `below[i]`: the sum of the bounds of `order[..i]`.
+    below: Vec<f64>,
+    lengths: LengthCache,
+    /// The candidate's contribution of each query term; 0 where it does not have it.
+    contributions: Vec<f64>,
+    touched: Vec<usize>,
+    units: Vec<f64>,
+}
+
+impl<'p, 'q> Walk<'p, 'q> {
+    /// The traversal of the plan's segment `index`; nothing where it has no candidates.
+    pub(crate) fn open(reader: &mut PostingReader<'_>, plan: &'p Plan<'q>, index: usize) -> Result<Option<Self>> {
+        let segment = &plan.segments[index];
+        let has = |term: usize| plan.terms[term].rows[index].as_ref().filter(|row| row.df > 0);
+        if plan.query.required.iter().any(|&term| has(term).is_none()) {
+            return Ok(None);
+        }
+        let mut lists = Vec::with_capacity(plan.terms.len());
+        for (term, planned) in plan.terms.iter().enumerate() {
+            if let Some(row) = has(term) {
+                let cursor = Cursor::open(reader, segment, row)?;
+                lists.push(List { cursor, term, factor: planned.factor, bound: 0.0 });
+            }
+        }
+        if lists.is_empty() {
+            return Ok(None);
+        }
+        let mut required: Vec<usize> =
+            (0..lists.len()).filter(|&list| plan.query.required.contains(&lists[list].term)).collect();
+        required.sort_by_key(|&list| lists[list].cursor.df());
+        let mut excluded = Vec::new();
+        for group in plan.query.excluded.iter().filter(|group| !group.is_empty()) {
+            let mut cursors = Vec::with_capacity(group.len());
+            for term in group {
+                if let Some(row) = reader.term(segment.segment, term)?.filter(|row| row.df > 0) {
+                    cursors.push(Cursor::open(reader, segment, &row)?);
+                }
+            }
+            if cursors.len() == group.len() {
+                excluded.push(cursors);
+            }
+        }
+        Ok(Some(Self {
+            plan,
+            segment,
+            unit: plan.impact_unit(segment),
+            order: (0..lists.len()).collect(),
+            essential: 0,
+            below: vec![0.0; lists.len() + 1],
+            lists,
+            required,
+            excluded,
+            lengths: LengthCache::new(segment.first_chunk),
+            contributions: vec![0.0; plan.terms.len()],
+            touched: Vec::with_capacity(plan.terms.len()),
+            units: vec![0.0; plan.floor.units()],
+        }))
+    }
+
+    /// Offers every chunk that can be among the best to the collector.
+    pub(crate) fn run(
+        &mut self,
+        reader: &mut PostingReader<'_>,
+        collector: &mut Collector,
+        callbacks: &mut Callbacks<'_>,
+    ) -> Result<()> {
+        let mut first = 0;
+        let mut width = 1u32;
+        loop {
+            let mut last = self.window_end(first);
+            if last == END {
+                return Ok(());
+            }
+            last = last.max(first.saturating_add(width - 1)).min(END - 1);
+            let candidates = if self.partition(first, last, collector.threshold()) {
+                if self.required.is_empty() {
+                    self.any_of(reader, first, &mut last, collector, callbacks)?
+                } else {
+                    self.all_of(reader, first, &mut last, collector, callbacks)?
+                }
+            } else {
+                0
+            };
+            let few = candidates < FEW * u32::try_from(self.lists.len()).unwrap_or(1);
+            width = if few { (width * 2).min(WIDEST) } else { 1 };
+            first = last + 1;
+        }
+    }
+
+    /// The first end of a block among the essential lists of the last window (at least the one with the highest
+    /// bound); [`END`] once no list has anything left that could be a candidate.
+    fn window_end(&mut self, first: u32) -> u32 {
+        if let Some(&lead) = self.required.first() {
+            return self.lists[lead].cursor.block_end(first);
+        }
+        let drivers = self.essential.min(self.order.len() - 1);
+        let mut end = END;
+        for &list in &self.order[drivers..] {
+            end = end.min(self.lists[list].cursor.block_end(first));
+        }
+        if end == END {
+            for &list in &self.order[..drivers] {
+                end = end.min(self.lists[list].cursor.block_end(first));
+            }
+        }
+        end
+    }
+
+    /// Orders the lists by their bounds within the window and splits them; says whether there can be a candidate.
+    fn partition(&mut self, first: u32, last: u32, threshold: f64) -> bool {
+        for list in &mut self.lists {
+            list.bound = list.factor * (f64::from(list.cursor.impact_within(first, last)) * self.unit);
+        }
+        let lists = &self.lists;
+        self.order.sort_by(|&a, &b| lists[a].bound.total_cmp(&lists[b].bound));
+        self.units.fill(0.0);
+        let floor = &self.plan.floor;
+        let (mut sum, mut information) = (0.0, 0.0);
+        self.essential = 0;
+        for (index, &list) in self.order.iter().enumerate() {
+            sum += lists[list].bound;
+            self.below[index + 1] = sum;
+            information += floor.add(lists[list].term, &mut self.units);
+            if sum * SLACK < threshold || floor.is_out_of_reach(information) || sum == 0.0 {
+                self.essential = index + 1;
+            }
+        }
+        self.essential < self.order.len()
+    }
+
+    /// Candidates of the essential lists from `first` to `last`; ends the window early once the threshold rises.
+    fn any_of(
+        &mut self,
+        reader: &mut PostingReader<'_>,
+        first: u32,
+        last: &mut u32,
+        collector: &mut Collector,
+        callbacks: &mut Callbacks<'_>,
+    ) -> Result<u32> {
+        let mut next = END;
+        for &list in &self.order[self.essential..] {
+            next = next.min(self.lists[list].cursor.seek(reader, first)?);
+        }
+        let mut candidates = 0;
+        while next <= *last {
+            let chunk = next;
+            candidates += 1;
+            let threshold = collector.threshold();
+            let length = self.lengths.get(reader, chunk)?;
+            let norm = self.plan.formula.norm(length);
+            let mut partial = 0.0;
+            next = END;
+            for &index in &self.order[self.essential..] {
+                let list = &mut self.lists[index];
+                let mut at = list.cursor.chunk();
+                if at == chunk {
+                    let contribution = list.factor * saturation(list.cursor.tf(), norm);
+                    self.contributions[list.term] = contribution;
+                    self.touched.push(list.term);
+                    partial += contribution;
+                    at = list.cursor.next(reader)?;
+                }
+                next = next.min(at);
+            }
+            if length > 0 {
+                self.complete(reader, chunk, norm, partial, collector, callbacks)?;
+            }
+            self.forget();
+            if collector.threshold() > threshold {
+                *last = chunk;
+            }
+        }
+        Ok(candidates)
+    }
+
+    /// Chunks with all required terms from `first` to `last`.
+    fn all_of(
+        &mut self,
+        reader: &mut PostingReader<'_>,
+        first: u32,
+        last: &mut u32,
+        collector: &mut Collector,
+        callbacks: &mut Callbacks<'_>,
+    ) -> Result<u32> {
+        let lead = self.required[0];
+        // All lists are completed by seeking, the required ones at no cost.
+        self.essential = self.order.len();
+        let mut candidates = 0;
+        let mut chunk = self.lists[lead].cursor.seek(reader, first)?;
+        'candidates: while chunk <= *last {
+            candidates += 1;
+            for &other in &self.required[1..] {
+                let at = self.lists[other].cursor.seek(reader, chunk)?;
+                if at > chunk {
+                    chunk = self.lists[lead].cursor.seek(reader, at)?;
+                    continue 'candidates;
+                }
+            }
+            let threshold = collector.threshold();
+            let length = self.lengths.get(reader, chunk)?;
+            if length > 0 {
+                let norm = self.plan.formula.norm(length);
+                self.complete(reader, chunk, norm, 0.0, collector, callbacks)?;
+                self.forget();
+            }
+            if collector.threshold() > threshold {
+                *last = chunk;
+            }
+            chunk = self.lists[lead].cursor.next(reader)?;
+        }
+        Ok(candidates)
+    }
+
+    /// Adds what the non-essential lists have of a candidate, largest bound first, and offers it unless it falls
+    /// behind on the way.
+    fn complete(
+        &mut self,
+        reader: &mut PostingReader<'_>,
+        chunk: u32,
+        norm: f64,
+        mut partial: f64,
+        collector: &mut Collector,
+        callbacks: &mut Callbacks<'_>,
+    ) -> Result<()> {
+        let threshold = collector.threshold();
+        for place in (0..self.essential).rev() {
+            if (partial + self.below[place + 1]) * SLACK < threshold {
+                return Ok(());
+            }
+            let list = &mut self.lists[self.order[place]];
+            if list.bound > 0.0 && list.cursor.seek(reader, chunk)? == chunk {
+                let contribution = list.factor * saturation(list.cursor.tf(), norm);
+                self.contributions[list.term] = contribution;
+                self.touched.push(list.term);
+                partial += contribution;
+            }
+        }
+        if partial * SLACK < threshold {
+            return Ok(());
+        }
+        let has = self.touched.iter().copied();
+        if !self.plan.floor.passes(has, &mut self.units) || self.is_excluded(reader, chunk)? {
+            return Ok(());
+        }
+        let score = self.contributions.iter().sum();
+        let chunk_no = self.segment.first_chunk + i64::from(chunk);
+        collector.offer(Scored { chunk_no, score }, callbacks)
+    }
+
+    fn is_excluded(&mut self, reader: &mut PostingReader<'_>, chunk: u32) -> Result<bool> {
+        for group in &mut self.excluded {
+            let mut all = true;
+            for cursor in group {
+                if cursor.seek(reader, chunk)? != chunk {
+                    all = false;
+                    break;
+                }
+            }
+            if all {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn forget(&mut self) {
+        for term in self.touched.drain(..) {
+            self.contributions[term] = 0.0;
+        }
+    }
+}

@@ -1,0 +1,358 @@
+//! The rows of the BM25 index: `segments`, `terms`, `posting_blocks` and `chunk_lengths`.
+//!
+//! Owns every SQL statement on these tables and turns rows into plain values; what the blobs mean is the business
+//! of `crate::index`. Values read here come from a file that may be damaged or hostile, so ranges are checked
+//! and nothing is copied before its size is known to be plausible.
+
+use rusqlite::types::ValueRef;
+use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
+
+use crate::error::{Error, Result};
+
+/// Chunk lengths in one row of `chunk_lengths`: two bytes each, so that a row fills one 4 KB page.
+pub(crate) const LENGTHS_PER_PAGE: usize = 2000;
+/// The largest `posting_blocks.data`, in bytes: with its header it still fits one 4 KB page.
+pub(crate) const BLOCK_ROW_BYTES: usize = 4040;
+/// Bytes of one skip entry in `terms.data`, where a list stands in `posting_blocks`.
+pub(crate) const SKIP_BYTES: usize = 11;
+/// The largest inline list in `terms.data`, in bytes: a full block at the largest widths and its width byte.
+const MAX_INLINE_BYTES: usize = 128 * 8 + 1;
+
+/// A row of `segments`: one immutable piece of the index, covering a range of chunk numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct SegmentRow {
+    /// Its number; a younger segment has a larger one.
+    pub segment: i64,
+    /// The generation whose sync wrote it.
+    pub generation: i64,
+    /// The first chunk number it covers.
+    pub first_chunk: i64,
+    /// How many chunk numbers it covers.
+    pub chunks: u32,
+    /// How many chunks had postings (length above 0) when it was written.
+    pub indexed: u64,
+    /// The sum of their lengths, in terms.
+    pub total_length: u64,
+    /// Chunks with postings, of older segments, that died when this one was written.
+    pub dead_chunks: u64,
+    /// The sum of the lengths of the dead.
+    pub dead_length: u64,
+    /// The average live length of the whole index when this segment was written: what its impacts assume.
+    pub average_length: f64,
+    /// Its first row in `posting_blocks`.
+    pub first_row: i64,
+    /// How many consecutive rows of `posting_blocks` it has.
+    pub rows: u32,
+}
+
+/// A row of `terms` without its key: the postings of one term in one segment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct TermRow {
+    /// Postings in the list.
+    pub df: u32,
+    /// Postings in older segments that died when this segment was written.
+    pub dead: u64,
+    /// The largest impact of the list, rounded up: see `index::score`.
+    pub max_impact: u16,
+    /// The number of the list's first chunk, counted from the segment's first.
+    pub base: u32,
+    /// Skip entries in `data`; 0 where the list itself stands there.
+    pub blocks: u32,
+    /// The list or its skip entries: see `index::encode`.
+    pub data: Vec<u8>,
+}
+
+/// An [`Error::Damaged`] about the index.
+pub(crate) fn damaged(detail: impl std::fmt::Display) -> Error {
+    Error::Damaged { detail: format!("index: {detail}") }
+}
+
+fn number<T: TryFrom<i64>>(row: &Row<'_>, column: usize, name: &str) -> Result<T> {
+    let value: i64 = row.get(column)?;
+    T::try_from(value).map_err(|_| damaged(format_args!("{name} is {value}")))
+}
+
+fn blob<'r>(row: &'r Row<'_>, column: usize, name: &str) -> Result<&'r [u8]> {
+    match row.get_ref(column)? {
+        ValueRef::Blob(bytes) => Ok(bytes),
+        other => Err(damaged(format_args!("{name} is {}", other.data_type()))),
+    }
+}
+
+fn term_row(row: &Row<'_>) -> Result<TermRow> {
+    let df: u32 = number(row, 0, "terms.df")?;
+    let blocks: u32 = number(row, 4, "terms.blocks")?;
+    let data = blob(row, 5, "terms.data")?;
+    let plausible = match blocks {
+        0 => data.len() <= MAX_INLINE_BYTES,
+        _ => u64::from(blocks) * SKIP_BYTES as u64 == data.len() as u64,
+    };
+    if !plausible {
+        return Err(damaged(format_args!("terms.data has {} bytes for {blocks} blocks", data.len())));
+    }
+    Ok(TermRow {
+        df,
+        dead: number(row, 1, "terms.dead")?,
+        max_impact: number(row, 2, "terms.max_impact")?,
+        base: number(row, 3, "terms.base")?,
+        blocks,
+        data: data.to_vec(),
+    })
+}
+
+fn segment_row(row: &Row<'_>) -> Result<SegmentRow> {
+    let segment = SegmentRow {
+        segment: row.get(0)?,
+        generation: row.get(1)?,
+        first_chunk: row.get(2)?,
+        chunks: number(row, 3, "segments.chunks")?,
+        indexed: number(row, 4, "segments.indexed")?,
+        total_length: number(row, 5, "segments.total_length")?,
+        dead_chunks: number(row, 6, "segments.dead_chunks")?,
+        dead_length: number(row, 7, "segments.dead_length")?,
+        average_length: row.get(8)?,
+        first_row: row.get(9)?,
+        rows: number(row, 10, "segments.rows")?,
+    };
+    let in_range = (0..i64::MAX >> 1).contains(&segment.first_chunk)
+        && (0..i64::MAX >> 1).contains(&segment.first_row)
+        && segment.segment < i64::MAX >> 1
+        && segment.indexed <= u64::from(segment.chunks)
+        && segment.average_length.is_finite()
+        && segment.average_length > 0.0;
+    if in_range {
+        Ok(segment)
+    } else {
+        Err(damaged(format_args!("segment {} has impossible numbers", segment.segment)))
+    }
+}
+
+pub(crate) const SELECT_SEGMENTS: &str = "SELECT segment, generation, first_chunk, chunks, indexed, total_length, \
+     dead_chunks, dead_length, average_length, first_row, rows FROM segments ORDER BY segment";
+pub(crate) const SELECT_TERM: &str =
+    "SELECT df, dead, max_impact, base, blocks, data FROM terms WHERE segment = ?1 AND term = ?2";
+pub(crate) const SELECT_TERMS_AFTER: &str = "SELECT df, dead, max_impact, base, blocks, data, term FROM terms \
+     WHERE segment = ?1 AND term > ?2 ORDER BY term LIMIT ?3";
+pub(crate) const SELECT_BLOCK_ROW: &str = "SELECT data FROM posting_blocks WHERE block_row = ?1";
+pub(crate) const SELECT_LENGTHS: &str = "SELECT lengths FROM chunk_lengths WHERE page = ?1";
+
+/// Reads the index of one connection; it holds its statements, so make one for each query. What it reads is one
+/// snapshot only inside a transaction, which is the caller's to open.
+pub(crate) struct PostingReader<'c> {
+    connection: &'c Connection,
+    term: CachedStatement<'c>,
+    block_row: CachedStatement<'c>,
+    lengths: CachedStatement<'c>,
+}
+
+impl<'c> PostingReader<'c> {
+    /// A reader of this connection's index.
+    pub(crate) fn new(connection: &'c Connection) -> Result<Self> {
+        Ok(Self {
+            connection,
+            term: connection.prepare_cached(SELECT_TERM)?,
+            block_row: connection.prepare_cached(SELECT_BLOCK_ROW)?,
+            lengths: connection.prepare_cached(SELECT_LENGTHS)?,
+        })
+    }
+
+    /// All segments, oldest first.
+    pub(crate) fn segments(&self) -> Result<Vec<SegmentRow>> {
+        let mut statement = self.connection.prepare_cached(SELECT_SEGMENTS)?;
+        let mut rows = statement.query([])?;
+        let mut segments: Vec<SegmentRow> = Vec::new();
+        while let Some(row) = rows.next()? {
+            let segment = segment_row(row)?;
+            if let Some(last) = segments.last()
+                && segment.first_chunk < last.first_chunk + i64::from(last.chunks)
+            {
+                return Err(damaged(format_args!("segments {} and {} overlap", last.segment, segment.segment)));
+            }
+            segments.push(segment);
+        }
+        Ok(segments)
+    }
+
+    /// One term's row in one segment.
+    pub(crate) fn term(&mut self, segment: i64, term: &str) -> Result<Option<TermRow>> {
+        let mut rows = self.term.query(params![segment, term])?;
+        rows.next()?.map(term_row).transpose()
+    }
+
+    /// The next `limit` terms of a segment after `after`, in byte order; all terms are after `None`.
+    pub(crate) fn terms_after(&self, segment: i64, after: Option<&str>, limit: u32) -> Result<Vec<(String, TermRow)>> {
+        // No term is empty (`RunBuilder::add` skips empty ones), so that "" is before them all.
+        let mut statement = self.connection.prepare_cached(SELECT_TERMS_AFTER)?;
+        let mut rows = statement.query(params![segment, after.unwrap_or_default(), limit])?;
+        let mut terms = Vec::new();
+        while let Some(row) = rows.next()? {
+            terms.push((row.get(6)?, term_row(row)?));
+        }
+        Ok(terms)
+    }
+
+    /// Puts the blocks of one row of `posting_blocks` into `into`.
+    pub(crate) fn block_row(&mut self, block_row: i64, into: &mut Vec<u8>) -> Result<()> {
+        let mut rows = self.block_row.query(params![block_row])?;
+        let row = rows.next()?.ok_or_else(|| damaged(format_args!("posting_blocks row {block_row} is missing")))?;
+        let data = blob(row, 0, "posting_blocks.data")?;
+        if data.len() > BLOCK_ROW_BYTES {
+            return Err(damaged(format_args!("posting_blocks row {block_row} has {} bytes", data.len())));
+        }
+        into.clear();
+        into.extend_from_slice(data);
+        Ok(())
+    }
+
+    /// Puts one page of chunk lengths into `into`: all zeros where there is no such row.
+    pub(crate) fn lengths(&mut self, page: i64, into: &mut [u16; LENGTHS_PER_PAGE]) -> Result<()> {
+        let mut rows = self.lengths.query(params![page])?;
+        let Some(row) = rows.next()? else {
+            into.fill(0);
+            return Ok(());
+        };
+        let data = blob(row, 0, "chunk_lengths.lengths")?;
+        if data.len() != 2 * LENGTHS_PER_PAGE {
+            return Err(damaged(format_args!("chunk_lengths page {page} has {} bytes", data.len())));
+        }
+        for (length, bytes) in into.iter_mut().zip(data.chunks_exact(2)) {
+            *length = u16::from_be_bytes([bytes[0], bytes[1]]);
+        }
+        Ok(())
+    }
+}
+
+/// Writes the index inside the caller's transaction.
+pub(crate) struct PostingWriter<'c> {
+    connection: &'c Connection,
+    /// Reads what the same transaction sees.
+    pub reader: PostingReader<'c>,
+    insert_term: CachedStatement<'c>,
+    insert_block_row: CachedStatement<'c>,
+}
+
+impl<'c> PostingWriter<'c> {
+    /// A writer for this connection, on which a write transaction is open.
+    pub(crate) fn new(connection: &'c Connection) -> Result<Self> {
+        Ok(Self {
+            connection,
+            reader: PostingReader::new(connection)?,
+            insert_term: connection.prepare_cached(
+                "INSERT INTO terms (segment, term, df, dead, max_impact, base, blocks, data) \
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            )?,
+            insert_block_row: connection
+                .prepare_cached("INSERT INTO posting_blocks (block_row, data) VALUES (?1, ?2)")?,
+        })
+    }
+
+    /// Adds a segment's row.
+    pub(crate) fn insert_segment(&mut self, row: &SegmentRow) -> Result<()> {
+        let mut statement = self.connection.prepare_cached(
+            "INSERT INTO segments (segment, generation, first_chunk, chunks, indexed, total_length, dead_chunks, \
+             dead_length, average_length, first_row, rows) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        )?;
+        statement.execute(params![
+            row.segment,
+            row.generation,
+            row.first_chunk,
+            row.chunks,
+            row.indexed.cast_signed(),
+            row.total_length.cast_signed(),
+            row.dead_chunks.cast_signed(),
+            row.dead_length.cast_signed(),
+            row.average_length,
+            row.first_row,
+            row.rows,
+        ])?;
+        Ok(())
+    }
+
+    /// Removes a segment with its terms and blocks; the lengths of its chunks stay.
+    pub(crate) fn delete_segment(&mut self, row: &SegmentRow) -> Result<()> {
+        let last_row = row.first_row + i64::from(row.rows) - 1;
+        self.connection.prepare_cached("DELETE FROM segments WHERE segment = ?1")?.execute([row.segment])?;
+        self.connection.prepare_cached("DELETE FROM terms WHERE segment = ?1")?.execute([row.segment])?;
+        self.connection
+            .prepare_cached("DELETE FROM posting_blocks WHERE block_row BETWEEN ?1 AND ?2")?
+            .execute([row.first_row, last_row])?;
+        Ok(())
+    }
+
+    /// Adds a term's row. Terms come in byte order, so that the B-tree only grows at its end.
+    pub(crate) fn insert_term(&mut self, segment: i64, term: &str, row: &TermRow) -> Result<()> {
+        self.insert_term.execute(params![
+            segment,
+            term,
+            row.df,
+            row.dead.cast_signed(),
+            row.max_impact,
+            row.base,
+            row.blocks,
+            row.data
+        ])?;
+        Ok(())
+    }
+
+    /// Adds a row of blocks.
+    pub(crate) fn insert_block_row(&mut self, block_row: i64, data: &[u8]) -> Result<()> {
+        self.insert_block_row.execute(params![block_row, data])?;
+        Ok(())
+    }
+
+    /// The smallest number above all rows of `posting_blocks`.
+    pub(crate) fn next_block_row(&self) -> Result<i64> {
+        let last: Option<i64> = self
+            .connection
+            .query_row("SELECT max(block_row) FROM posting_blocks", [], |row| row.get(0))
+            .optional()?
+            .flatten();
+        last.unwrap_or(0).checked_add(1).ok_or_else(|| damaged("posting_blocks has no free row numbers"))
+    }
+
+    /// Writes one page of chunk lengths; a page of zeros has no row.
+    pub(crate) fn put_lengths(&mut self, page: i64, lengths: &[u16; LENGTHS_PER_PAGE]) -> Result<()> {
+        if lengths.iter().all(|&length| length == 0) {
+            self.connection.prepare_cached("DELETE FROM chunk_lengths WHERE page = ?1")?.execute([page])?;
+            return Ok(());
+        }
+        let mut data = [0; 2 * LENGTHS_PER_PAGE];
+        for (bytes, length) in data.chunks_exact_mut(2).zip(lengths) {
+            bytes.copy_from_slice(&length.to_be_bytes());
+        }
+        self.connection
+            .prepare_cached(
+                "INSERT INTO chunk_lengths (page, lengths) VALUES (?1, ?2) \
+                 ON CONFLICT (page) DO UPDATE SET lengths = excluded.lengths",
+            )?
+            .execute(params![page, &data[..]])?;
+        Ok(())
+    }
+
+    /// Removes the whole index.
+    pub(crate) fn clear(&mut self) -> Result<()> {
+        for table in ["segments", "terms", "posting_blocks", "chunk_lengths"] {
+            self.connection.execute(&format!("DELETE FROM {table}"), [])?;
+        }
+        Ok(())
+    }
+}
+
+/// Named here so that the tests of the index need not name `rusqlite`.
+#[cfg(test)]
+pub(crate) type ScratchConnection = Connection;
+
+/// An empty index in memory, with the whole schema and generations 1 to `generations`.
+#[cfg(test)]
+pub(crate) fn scratch(generations: i64) -> Connection {
+    let connection = Connection::open_in_memory().expect("memory");
+    connection.execute_batch(include_str!("../../migrations/0001_store.sql")).expect("the schema");
+    let mut insert = connection
+        .prepare("INSERT INTO generations VALUES (?1, NULL, '', 0, 0, 0, 0, 0, 0, 0, 0, ?2, ?2, NULL, '', ?2)")
+        .expect("a statement");
+    for generation in 1..=generations {
+        insert.execute(params![generation, "0".repeat(64)]).expect("a generation");
+    }
+    drop(insert);
+    connection
+}
