@@ -37,7 +37,7 @@ pub(super) fn line_end(text: &str, at: usize) -> usize {
 }
 
 /// `range` (which starts a line) without the blank lines at its two ends and without the last line's terminator;
-/// `None` where every line is blank. A blank line holds nothing but spaces and tabs, as CommonMark has it.
+/// `None` where every line is blank. A blank line holds nothing but spaces and tabs, as in Markdown.
 pub(super) fn trim_blank_lines(text: &str, range: Range<usize>) -> Option<Range<usize>> {
     let visible = |byte: &u8| !matches!(byte, b' ' | b'\t' | b'\r' | b'\n');
     let bytes = &text.as_bytes()[range.clone()];

@@ -141,4 +141,6 @@ impl HeadingPath {
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;

@@ -12,7 +12,7 @@ use super::lines::{line_end, line_start};
 
 /// The extensions that decide where a block begins and ends. Heading attributes are left out on purpose:
 /// pulldown-cmark takes any `{…}` at a heading's end for attributes, the `{id}` of `GET /users/{id}` included;
-/// [`heading_text`] drops the real ones.
+/// [`HeadingText`] drops the real ones.
 const EXTENSIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_FOOTNOTES).union(Options::ENABLE_TASKLISTS);
 
 /// A heading's text longer than this is cut: it is repeated in the heading path of every chunk below it.

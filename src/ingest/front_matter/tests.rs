@@ -1,3 +1,6 @@
+use std::fmt::Write as _;
+
+use proptest::prelude::*;
 use rstest::rstest;
 use serde_json::json;
 
@@ -137,7 +140,7 @@ fn an_alias_bomb_is_refused() {
     let mut bomb = String::from("---\na0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for level in 1..10 {
         let repeats = vec![format!("*a{}", level - 1); 10].join(", ");
-        bomb += &format!("a{level}: &a{level} [{repeats}]\n");
+        let _ = writeln!(bomb, "a{level}: &a{level} [{repeats}]");
     }
     bomb += "---\n";
     assert_eq!(parse(&bomb).expect_err("too large").code, "front_matter_invalid");
@@ -160,7 +163,7 @@ fn depth_is_bounded(#[case] opening: &str) {
 
 #[test]
 fn a_long_front_matter_still_ends() {
-    let entries = (0..5000).map(|i| format!("- entry{i}\n")).collect::<String>();
+    let entries = "- entry\n".repeat(5000);
     let source = format!("---\napi_name:\n{entries}---\nbody");
     let (fields, body) = read(&source);
     assert_eq!(fields.expect("present")["api_name"].as_array().map(Vec::len), Some(5000));
@@ -174,4 +177,38 @@ fn a_long_front_matter_still_ends() {
 #[case("---\n---\n\n.", 8, false)]
 fn a_body_of_white_space_is_blank(#[case] source: &str, #[case] body_start: usize, #[case] blank: bool) {
     assert_eq!(is_blank(source, body_start), blank);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_beginning_is_read_or_refused(
+        mark in any::<bool>(),
+        opening in prop::sample::select(vec!["---", "---", "+++", "text"]),
+        lines in prop::collection::vec(
+            prop::sample::select(vec![
+                "---", "...", "+++", "a: b", "a = 1", "b:", "  - c", "- %", "- @a'b", "? x", "[t]", "# d", "", " ", "\t",
+                "e: |", "  f", "g: &h i", "j: *h", "<<: *h", "k: !!int z", "l: \"m", "'n': o", "字: é", "{", "[", "}", "]",
+                "%YAML 1.2", "%", "!", "p: `q`", "\u{feff}r: s", "\u{85}", "\0",
+            ]),
+            0..12,
+        ),
+        end in prop::sample::select(vec!["\n", "\r\n", "\r"]),
+    ) {
+        let source = format!("{}{opening}{end}{}", if mark { "\u{feff}" } else { "" }, lines.join(end));
+        match parse(&source) {
+            Ok(FrontMatter { body_start, fields }) => {
+                let before = &source[..body_start];
+                let start = if mark { 3 } else { 0 };
+                let is_after_a_line = before.ends_with(['\n', '\r']) || body_start == source.len();
+                let fits = if fields.is_some() { is_after_a_line } else { body_start == start };
+                prop_assert!(fits, "the body starts at {body_start}");
+            }
+            Err(error) => {
+                prop_assert!(["front_matter_unclosed", "front_matter_invalid"].contains(&error.code));
+                prop_assert!(!error.message.contains(['\n', '\r']), "{}", error.message);
+            }
+        }
+    }
 }
