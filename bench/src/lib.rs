@@ -1,1 +1,31 @@
+//! ragdb measured beside its peers and the machine's floors, in one run.
+//!
+//! `benches/report.rs` is the run; these modules are its parts. [`subject`] is the only one that calls ragdb, a
+//! [`peer`] is whatever does a part of the same work, and [`floor`] is what the work can't go below. All files are
+//! made in a scratch folder; the corpora are copied there before they are edited.
+#![deny(missing_docs)]
+#![warn(clippy::pedantic)]
+#![allow(
+    clippy::doc_markdown,
+    clippy::missing_errors_doc,
+    clippy::module_name_repetitions,
+    clippy::cast_precision_loss
+)]
 
+pub mod args;
+pub mod chunk;
+pub mod corpus;
+pub mod database;
+pub mod edit;
+pub mod floor;
+pub mod fts5;
+pub mod measure;
+pub mod peer;
+pub mod queries;
+pub mod random;
+pub mod report;
+pub mod stage;
+pub mod subject;
+
+/// The result of a step of the report; any error ends the run.
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;

@@ -1,0 +1,84 @@
+//! The report's arguments.
+
+use std::path::PathBuf;
+
+use crate::Result;
+use crate::corpus::Scale;
+
+/// How to call the report.
+pub const USAGE: &str = "\
+usage: cargo bench -p ragdb-bench --bench report -- [--corpus S|L|X]... [--json FILE] [--data DIR]
+                                                     [--rounds N] [--queries N]
+  --corpus   the corpus to measure, may be repeated; S by default
+  --json     where the figures go, beside the table that is printed
+  --data     where the data sets are, or will be unpacked; target/data by default
+  --rounds   how often each measurement is repeated; 3 by default
+  --queries  how many queries of each kind; 500 by default
+With --queries 100, S takes about a minute.";
+
+/// What to measure, and where.
+#[derive(Debug, PartialEq)]
+pub struct Args {
+    /// The corpora, in the order given.
+    pub corpora: Vec<Scale>,
+    /// Where the JSON goes.
+    pub json: Option<PathBuf>,
+    /// Where the data sets are.
+    pub data: Option<PathBuf>,
+    /// How often each measurement is repeated.
+    pub rounds: usize,
+    /// How many queries of each kind.
+    pub queries: usize,
+}
+
+impl Args {
+    /// Reads the arguments behind the program's name. `--bench`, which cargo adds, is left out.
+    pub fn parse(args: impl IntoIterator<Item = String>) -> Result<Self> {
+        let mut parsed = Self { corpora: Vec::new(), json: None, data: None, rounds: 3, queries: 500 };
+        let mut args = args.into_iter().filter(|arg| arg != "--bench");
+        while let Some(name) = args.next() {
+            let value = args.next().ok_or_else(|| format!("{name} is unknown or has no value\n{USAGE}"))?;
+            match name.as_str() {
+                "--corpus" => parsed.corpora.push(Scale::parse(&value).ok_or("--corpus is S, L or X")?),
+                "--json" => parsed.json = Some(value.into()),
+                "--data" => parsed.data = Some(value.into()),
+                "--rounds" => parsed.rounds = count(&name, &value)?,
+                "--queries" => parsed.queries = count(&name, &value)?,
+                _ => return Err(format!("{name} is unknown\n{USAGE}").into()),
+            }
+        }
+        if parsed.corpora.is_empty() {
+            parsed.corpora.push(Scale::S);
+        }
+        Ok(parsed)
+    }
+}
+
+fn count(name: &str, value: &str) -> Result<usize> {
+    let count = value.parse().ok().filter(|count| *count > 0);
+    count.ok_or_else(|| format!("{name} is {value}; it must be a whole number from 1").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Args> {
+        Args::parse(line.split_whitespace().map(str::to_owned))
+    }
+
+    #[test]
+    fn arguments_are_read_and_cargos_own_is_ignored() {
+        let args = parse("--bench --corpus L --corpus X --json out.json --rounds 7").unwrap();
+        assert_eq!(args.corpora, [Scale::L, Scale::X]);
+        assert_eq!((args.json, args.rounds, args.queries), (Some("out.json".into()), 7, 500));
+        assert_eq!(parse("--bench").unwrap().corpora, [Scale::S]);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for line in ["--corpus M", "--corpus", "--rounds 0", "--rounds x", "--fast 1", "S"] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+}

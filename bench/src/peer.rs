@@ -1,0 +1,22 @@
+//! What a search engine has to do to be measured beside ragdb.
+
+use crate::Result;
+use crate::chunk::FileChunks;
+
+/// A search engine that indexes ready-made chunks: it neither walks, reads, hashes nor cuts.
+pub trait Peer {
+    /// Its name in the report.
+    fn name(&self) -> &'static str;
+
+    /// Makes a new index over all chunks, committed to disk; an older one is removed.
+    fn build(&mut self, files: &[FileChunks]) -> Result<()>;
+
+    /// Puts these files' chunks in place of those it has under the same paths, and commits.
+    fn replace(&mut self, files: &[FileChunks]) -> Result<()>;
+
+    /// Ranks the chunks that have any word of the query and reads the text of the best `k`; how many there are.
+    fn search(&mut self, query: &str, k: usize) -> Result<usize>;
+
+    /// The size of the index on disk, in bytes.
+    fn bytes(&self) -> Result<u64>;
+}

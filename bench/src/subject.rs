@@ -1,0 +1,104 @@
+//! ragdb, as the report uses it: the only module that calls its library.
+//!
+//! The verbs are not there yet, so [`Subject::open`] gives none and the report has the peers and floors only. What
+//! reads a store by SQL is complete.
+
+use std::convert::Infallible;
+use std::path::Path;
+
+use rusqlite::{Connection, OpenFlags};
+
+use crate::Result;
+use crate::chunk::{Chunk, FileChunks};
+
+/// The name in the report.
+pub const NAME: &str = "ragdb";
+
+/// A store and the calls that are measured.
+pub struct Subject {
+    unavailable: Infallible,
+}
+
+impl Subject {
+    /// A subject with its store in `folder`; `None` where this build has none to measure.
+    #[must_use]
+    pub fn open(_folder: &Path) -> Option<Self> {
+        None
+    }
+
+    /// Syncs `corpus` into a new store; an older one is removed. Files that can't be read are left out.
+    pub fn sync_new(&mut self, _corpus: &Path) -> Result<()> {
+        match self.unavailable {}
+    }
+
+    /// Syncs `corpus` into the store that is there.
+    pub fn sync(&mut self, _corpus: &Path) -> Result<()> {
+        match self.unavailable {}
+    }
+
+    /// Searches with any of the query's words; how many hits there are, at most `k`.
+    pub fn search(&self, _query: &str, _k: usize) -> Result<usize> {
+        match self.unavailable {}
+    }
+
+    /// The store's file, with nothing left in its log.
+    pub fn database(&self) -> Result<&Path> {
+        match self.unavailable {}
+    }
+}
+
+/// The chunks of a store by file, sorted by path, headings only included: what the peers are given, so that all index
+/// the same pieces.
+pub fn stored_chunks(database: &Path) -> Result<Vec<FileChunks>> {
+    let connection = Connection::open_with_flags(database, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let sql = "SELECT path, heading_path, text FROM chunks JOIN documents USING (document_no) \
+               ORDER BY path, source_no, chunk_index";
+    let mut statement = connection.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let mut files: Vec<FileChunks> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let path: String = row.get(0)?;
+        let headings: Vec<String> = serde_json::from_str(&row.get::<_, String>(1)?)?;
+        let chunk = Chunk { heading: headings.join(" > "), text: row.get(2)? };
+        match files.last_mut().filter(|file| file.path == path) {
+            Some(file) => file.chunks.push(chunk),
+            None => files.push(FileChunks { path, chunks: vec![chunk] }),
+        }
+    }
+    Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_read_in_the_order_of_the_files() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ragdb.db");
+        let connection = Connection::open(&path).unwrap();
+        connection.execute_batch(include_str!("../../migrations/0001_store.sql")).unwrap();
+        connection.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
+        let document = "INSERT INTO documents (document_no, document_id, source_no, path, title, lang, revision, \
+                        content_hash, size_bytes, lines, generation_added, generation_updated, record_hash) \
+                        VALUES (?1, printf('%032d', ?1), 1, ?2, '', 'en', 1, printf('%064d', 0), 1, 1, 1, 1, \
+                        printf('%064d', 0))";
+        connection.execute(document, (1, "b.md")).unwrap();
+        connection.execute(document, (2, "a.md")).unwrap();
+        let chunk = "INSERT INTO chunks (document_no, chunk_index, start_line, end_line, start_byte, end_byte, \
+                     token_count, heading_only, generation_added, document_digest, content_digest, repeat, \
+                     composition_digest, heading_path, text) \
+                     VALUES (?1, ?2, 1, 1, 0, 1, 1, 0, 1, zeroblob(16), zeroblob(32), 0, zeroblob(16), ?3, ?4)";
+        for (document, index, headings, text) in
+            [(1, 0, "[]", "b0"), (2, 1, r#"["A","B"]"#, "a1"), (2, 0, r#"["A"]"#, "a0")]
+        {
+            connection.execute(chunk, (document, index, headings, text)).unwrap();
+        }
+        let chunk = |heading: &str, text: &str| Chunk { heading: heading.into(), text: text.into() };
+        let expected = [
+            FileChunks { path: "a.md".into(), chunks: vec![chunk("A", "a0"), chunk("A > B", "a1")] },
+            FileChunks { path: "b.md".into(), chunks: vec![chunk("", "b0")] },
+        ];
+        assert_eq!(stored_chunks(&path).unwrap(), expected);
+    }
+}
