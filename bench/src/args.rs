@@ -14,7 +14,7 @@ usage: cargo bench -p ragdb-bench --bench report -- [--corpus S|L|X]... [--json 
   --data     where the data sets are, or will be unpacked; target/data by default
   --rounds   how often each measurement is repeated; 3 by default
   --queries  how many queries of each kind; 500 by default
-With --queries 100, S takes about a minute.";
+With --queries 100, a run on S is short.";
 
 /// What to measure, and where.
 #[derive(Debug, PartialEq)]
