@@ -254,8 +254,8 @@ impl Segmenter {
             let kind = KINDS[usize::from(byte)];
             if kind & WORD == 0 {
                 if kind == HIGH {
-                    let class = text[at + len..].chars().next().map_or(Class::Separator, super::fold::class_of);
-                    if class.is_word() || class == Class::Ignorable {
+                    self.fold_cluster(text, at + len);
+                    if len == 0 || self.cluster.first().is_none_or(|(_, class)| class.is_word()) {
                         return None;
                     }
                 }
