@@ -25,8 +25,8 @@ pub(crate) use terms::TermCounts;
 /// The version of the rules that turn text into terms; part of the policy.
 pub const LEXER_VERSION: u32 = 1;
 
-/// How often a word of the title or of the heading path counts.
-const TITLE_TIMES: u32 = 1;
+/// How often a word of the title or of the heading path counts, in the length as well.
+const TITLE_TIMES: u32 = 2;
 const HEADING_TIMES: u32 = 1;
 
 /// Turns texts into terms; keeps its memory from one text to the next. One for each thread.
@@ -111,8 +111,7 @@ impl Visitor for Indexing<'_> {
             });
         }
         if !word.suffix.is_empty() || word.dotted {
-            let (dotted, suffixed) = query::marked(word);
-            dotted.into_iter().chain(suffixed).for_each(|term| self.into.add(&term, self.times));
+            query::marked(word).for_each(|term| self.into.add(&term, self.times));
         }
     }
 

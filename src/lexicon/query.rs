@@ -1,4 +1,7 @@
 //! A query to weighted terms and to the units of information that they stand for.
+//!
+//! The weights were chosen by nDCG@10 over English, Chinese and Japanese question sets together; none helps one of
+//! them at a noticeable cost to another.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -6,10 +9,17 @@ use std::ops::Range;
 use super::compound::Compound;
 use super::segment::{Segmenter, Visitor, Word};
 use super::stem::Stems;
-use super::stop::is_stop_word;
+use super::stop::{is_stop_word, run_stop_word};
 
-/// The weight of a single character of a run that has pairs.
-const CHARACTER_WEIGHT: f64 = 1.0;
+/// The whole of a compound, whose parts are terms too.
+const WHOLE_WEIGHT: f64 = 0.5;
+/// A word of one letter among others: mostly an initial or a list's label.
+const LETTER_WEIGHT: f64 = 0.1;
+/// A single character of a run whose pairs are terms too.
+const CHARACTER_WEIGHT: f64 = 0.7;
+/// A single Hiragana character, and a pair of them: mostly particles and endings.
+const HIRAGANA_WEIGHT: f64 = 0.1;
+const HIRAGANA_PAIR_WEIGHT: f64 = 0.5;
 
 /// A term to be looked up and scored.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +35,7 @@ pub(crate) struct QueryTerm {
 pub(crate) struct QueryUnit {
     /// The piece as the query has it.
     pub(crate) surface: String,
-    /// Indexes of terms: a chunk has the unit if it has all of these.
+    /// Indexes of terms: a chunk has the unit if it has all of these. Never empty.
     pub(crate) primary: Vec<usize>,
     /// Indexes of all terms that carry some of the unit's information; `primary` is among them.
     pub(crate) terms: Vec<usize>,
@@ -34,17 +44,17 @@ pub(crate) struct QueryUnit {
 /// What a query asks for. Scores are summed in the order of `terms`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LexedQuery {
-    /// Distinct terms in order of first appearance.
+    /// Distinct terms in order of first appearance. A term that the query has twice has the sum of its weights.
     pub(crate) terms: Vec<QueryTerm>,
     /// The pieces, without repeats.
     pub(crate) units: Vec<QueryUnit>,
 }
 
 /// The terms of a word with a point before it or a mark behind it: `.net`, `c++`.
-pub(super) fn marked(word: &Word<'_>) -> (Option<String>, Option<String>) {
+pub(super) fn marked(word: &Word<'_>) -> impl Iterator<Item = String> {
     let dotted = word.dotted.then(|| format!(".{}", word.text));
     let suffixed = (!word.suffix.is_empty()).then(|| format!("{}{}", word.text, word.suffix));
-    (dotted, suffixed)
+    dotted.into_iter().chain(suffixed)
 }
 
 /// Words that hang together, or a run, or a symbol.
@@ -57,15 +67,37 @@ struct Group {
     wholes: Vec<String>,
     /// Terms that are never stemmed: with a point or a mark, a symbol.
     exact: Vec<String>,
-    run: Vec<(char, Range<usize>)>,
+    run: Vec<char>,
+    /// Where each character of `run` stands in the text.
+    run_sources: Vec<Range<usize>>,
 }
 
 impl Group {
+    /// Whether it is made of stop words and nothing else.
     fn is_stop(&self) -> bool {
         self.wholes.is_empty()
             && self.exact.is_empty()
-            && self.run.is_empty()
+            && self.pieces().is_empty()
             && self.leaves.iter().all(|leaf| is_stop_word(leaf))
+    }
+
+    /// The pieces of the run between its stop words.
+    fn pieces(&self) -> Vec<Range<usize>> {
+        let (mut pieces, mut start, mut at) = (Vec::new(), 0, 0);
+        while at < self.run.len() {
+            let skip = run_stop_word(&self.run[at..]);
+            if skip > 0 && start < at {
+                pieces.push(start..at);
+            }
+            at += skip.max(1);
+            if skip > 0 {
+                start = at;
+            }
+        }
+        if start < self.run.len() {
+            pieces.push(start..self.run.len());
+        }
+        pieces
     }
 }
 
@@ -87,7 +119,8 @@ impl Visitor for Groups {
     fn word(&mut self, word: &Word<'_>) {
         if word.joiner.is_none() {
             self.end_compound();
-            self.groups.push(Group { source: word.source.clone(), ..Group::default() });
+            let source = word.source.start - usize::from(word.dotted)..word.source.end;
+            self.groups.push(Group { source, ..Group::default() });
         }
         let Some(group) = self.groups.last_mut() else { return };
         group.source.end = word.source.end + word.suffix.len();
@@ -98,18 +131,17 @@ impl Visitor for Groups {
         if word.continued || word.joiner.is_some() {
             self.compound.push(word.joiner, word.text, &mut |whole| group.wholes.push(whole.to_owned()));
         }
-        let (dotted, suffixed) = marked(word);
-        group.exact.extend(dotted.into_iter().chain(suffixed));
+        group.exact.extend(marked(word));
     }
 
     fn run(&mut self, c: char, continues: bool, source: Range<usize>) {
         if !continues {
             self.end_compound();
-            self.groups.push(Group { source: source.clone(), ..Group::default() });
+            self.groups.push(Group::default());
         }
         if let Some(group) = self.groups.last_mut() {
-            group.source.end = source.end;
-            group.run.push((c, source));
+            group.run.push(c);
+            group.run_sources.push(source);
         }
     }
 
@@ -125,7 +157,7 @@ struct Builder<'a> {
     stems: &'a mut Stems,
     query: LexedQuery,
     known: HashMap<String, usize>,
-    seen: HashSet<String>,
+    seen: HashSet<(Vec<usize>, Vec<usize>)>,
 }
 
 impl Builder<'_> {
@@ -145,52 +177,53 @@ impl Builder<'_> {
         self.exact(&stem, weight)
     }
 
-    fn unit(&mut self, surface: &str, primary: Vec<usize>, terms: Vec<usize>) {
-        if self.seen.insert(surface.to_lowercase()) {
-            self.query.units.push(QueryUnit { surface: surface.to_owned(), primary, terms });
+    fn unit(&mut self, source: Range<usize>, mut primary: Vec<usize>, mut terms: Vec<usize>) {
+        for indexes in [&mut primary, &mut terms] {
+            indexes.sort_unstable();
+            indexes.dedup();
+        }
+        if !primary.is_empty() && self.seen.insert((primary.clone(), terms.clone())) {
+            self.query.units.push(QueryUnit { surface: self.text[source].to_owned(), primary, terms });
         }
     }
 
-    fn group(&mut self, group: &Group, keep_stop_words: bool) {
-        if !group.run.is_empty() {
-            return self.run(&group.run);
-        }
-        let surface = &self.text[group.source.clone()];
-        let all_stop = keep_stop_words || group.leaves.iter().all(|leaf| is_stop_word(leaf));
+    fn words(&mut self, group: &Group, keep_stop_words: bool) {
+        let keep_stop_words = keep_stop_words || group.leaves.iter().all(|leaf| is_stop_word(leaf));
+        let alone = group.leaves.len() == 1 && group.exact.is_empty();
         let mut primary = Vec::new();
-        for leaf in &group.leaves {
-            if all_stop || !is_stop_word(leaf) {
-                primary.push(self.stemmed(leaf, 1.0));
-            }
+        for leaf in group.leaves.iter().filter(|leaf| keep_stop_words || !is_stop_word(leaf)) {
+            let weight = match leaf.as_bytes() {
+                [b'a'..=b'z'] if alone => LETTER_WEIGHT,
+                _ if !group.exact.is_empty() => WHOLE_WEIGHT,
+                _ => 1.0,
+            };
+            primary.push(self.stemmed(leaf, weight));
         }
         let mut terms = primary.clone();
-        for whole in &group.wholes {
-            terms.push(self.stemmed(whole, 1.0));
-        }
+        terms.extend(group.wholes.iter().map(|whole| self.stemmed(whole, WHOLE_WEIGHT)));
         let exact: Vec<usize> = group.exact.iter().map(|term| self.exact(term, 1.0)).collect();
         terms.extend(&exact);
         if !exact.is_empty() && group.leaves.len() <= 1 {
             primary = exact;
         }
-        for indexes in [&mut primary, &mut terms] {
-            indexes.sort_unstable();
-            indexes.dedup();
-        }
-        self.unit(surface, primary, terms);
+        self.unit(group.source.clone(), primary, terms);
     }
 
-    fn run(&mut self, run: &[(char, Range<usize>)]) {
-        let text = self.text;
-        if let [(c, source)] = run {
-            let term = self.exact(c.encode_utf8(&mut [0; 4]), 1.0);
-            return self.unit(&text[source.clone()], vec![term], vec![term]);
+    fn run(&mut self, run: &[char], sources: &[Range<usize>]) {
+        let is_hiragana = |c: char| matches!(c, '\u{3041}'..='\u{309f}');
+        if let ([c], [source]) = (run, sources) {
+            let weight = if is_hiragana(*c) { HIRAGANA_WEIGHT } else { 1.0 };
+            let term = self.exact(c.encode_utf8(&mut [0; 4]), weight);
+            return self.unit(source.clone(), vec![term], vec![term]);
         }
-        for pair in run.windows(2) {
-            let term = self.exact(&String::from_iter([pair[0].0, pair[1].0]), 1.0);
-            self.unit(&text[pair[0].1.start..pair[1].1.end], vec![term], vec![term]);
+        for (pair, sources) in run.windows(2).zip(sources.windows(2)) {
+            let weight = if pair.iter().all(|&c| is_hiragana(c)) { HIRAGANA_PAIR_WEIGHT } else { 1.0 };
+            let term = self.exact(&String::from_iter(pair), weight);
+            self.unit(sources[0].start..sources[1].end, vec![term], vec![term]);
         }
-        for (c, _) in run {
-            self.exact(c.encode_utf8(&mut [0; 4]), CHARACTER_WEIGHT);
+        for &c in run {
+            let weight = if is_hiragana(c) { HIRAGANA_WEIGHT } else { CHARACTER_WEIGHT };
+            self.exact(c.encode_utf8(&mut [0; 4]), weight);
         }
     }
 }
@@ -204,8 +237,13 @@ pub(super) fn lex(segmenter: &mut Segmenter, stems: &mut Stems, text: &str) -> L
     let mut builder =
         Builder { text, stems, query: LexedQuery::default(), known: HashMap::new(), seen: HashSet::new() };
     for group in &found.groups {
-        if keep_stop_words || !group.is_stop() {
-            builder.group(group, keep_stop_words);
+        if !group.run.is_empty() {
+            let pieces = if keep_stop_words { vec![0..group.run.len()] } else { group.pieces() };
+            for piece in pieces {
+                builder.run(&group.run[piece.clone()], &group.run_sources[piece]);
+            }
+        } else if keep_stop_words || !group.is_stop() {
+            builder.words(group, keep_stop_words);
         }
     }
     builder.query
