@@ -66,11 +66,14 @@ impl Compound {
         self.all.push(joiner, word);
     }
 
+    /// Whether it has words.
+    #[inline]
+    pub(super) fn is_open(&self) -> bool {
+        self.all.words > 0
+    }
+
     /// Ends the compound.
     pub(super) fn finish(&mut self, emit: &mut impl FnMut(&str)) {
-        if self.all.words == 0 {
-            return;
-        }
         self.piece.finish(emit);
         if self.slashes == 1 {
             self.all.finish(emit);

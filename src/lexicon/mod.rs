@@ -85,18 +85,22 @@ struct Indexing<'a> {
 impl Indexing<'_> {
     fn add(&mut self, word: &str) {
         let (into, times) = (&mut *self.into, self.times);
-        self.stems.stem(word, |stem, hash| into.add_hashed(stem, hash, times));
+        let (stem, hash) = self.stems.stem(word);
+        into.add_hashed(stem, hash, times);
     }
 
     fn end_compound(&mut self) {
         let Self { stems, compound, into, times, .. } = self;
-        compound.finish(&mut |whole| stems.stem(whole, |stem, hash| into.add_hashed(stem, hash, *times)));
+        compound.finish(&mut |whole| {
+            let (stem, hash) = stems.stem(whole);
+            into.add_hashed(stem, hash, *times);
+        });
     }
 }
 
 impl Visitor for Indexing<'_> {
     fn word(&mut self, word: &Word<'_>) {
-        if word.joiner.is_none() {
+        if word.joiner.is_none() && self.compound.is_open() {
             self.end_compound();
         }
         self.add(word.text);
@@ -107,7 +111,8 @@ impl Visitor for Indexing<'_> {
         if word.continued || word.joiner.is_some() {
             let Self { stems, compound, into, times, .. } = self;
             compound.push(word.joiner, word.text, &mut |whole| {
-                stems.stem(whole, |stem, hash| into.add_hashed(stem, hash, *times));
+                let (stem, hash) = stems.stem(whole);
+                into.add_hashed(stem, hash, *times);
             });
         }
         if !word.suffix.is_empty() || word.dotted {

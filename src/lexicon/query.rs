@@ -173,7 +173,7 @@ impl Builder<'_> {
     }
 
     fn stemmed(&mut self, word: &str, weight: f64) -> usize {
-        let stem = self.stems.stem(word, |stem, _| stem.to_owned());
+        let stem = self.stems.stem(word).0.to_owned();
         self.exact(&stem, weight)
     }
 

@@ -69,6 +69,8 @@ const UPPER: u8 = 2;
 const DIGIT: u8 = 4;
 const JOINER: u8 = 8;
 const HIGH: u8 = 16;
+/// May mean something directly after a word.
+const TAIL: u8 = 32;
 const WORD: u8 = LOWER | UPPER | DIGIT;
 
 const KINDS: [u8; 256] = {
@@ -79,7 +81,9 @@ const KINDS: [u8; 256] = {
             b'a'..=b'z' => LOWER,
             b'A'..=b'Z' => UPPER,
             b'0'..=b'9' => DIGIT,
-            b'_' | b'-' | b'.' | b'/' => JOINER,
+            b'_' | b'-' | b'.' | b'/' => JOINER | TAIL,
+            b'+' | b'#' | b'\'' => TAIL,
+            0xe2 => HIGH | TAIL,
             0x80..=0xff => HIGH,
             _ => 0,
         };
@@ -145,7 +149,7 @@ impl Segmenter {
             if kind & WORD != 0 {
                 in_run = false;
                 at = self.word(text, at, &mut chain, visitor);
-            } else if kind == HIGH {
+            } else if kind & HIGH != 0 {
                 at = self.high(text, at, &mut in_run, &mut chain, visitor);
             } else {
                 in_run = false;
@@ -205,7 +209,7 @@ impl Segmenter {
     /// Whether a word starts at `at`.
     fn word_starts(&mut self, text: &str, at: usize) -> bool {
         match kind(text.as_bytes(), at) {
-            HIGH => {
+            kind if kind & HIGH != 0 => {
                 self.fold_cluster(text, at);
                 self.cluster.first().is_some_and(|(_, class)| class.is_word())
             }
@@ -218,20 +222,22 @@ impl Segmenter {
         let bytes = text.as_bytes();
         self.word.clear();
         self.cuts.clear();
-        let end = if self.ascii_path { self.ascii_word(text, at) } else { None };
-        let end = end.unwrap_or_else(|| self.general_word(text, at));
-        let (suffix, joiner, next) = self.after_word(text, end);
+        let found = if self.ascii_path { self.ascii_word(text, at) } else { None };
+        let (end, as_it_stands) = found.unwrap_or_else(|| (self.general_word(text, at), false));
+        let word_len = if as_it_stands { end - at } else { self.word.len() };
+        let (suffix, joiner, next) =
+            if kind(bytes, end) & TAIL == 0 { ("", None, end) } else { self.after_word(text, end, word_len) };
         let joined = at == chain.end || at == chain.end + 1 && matches!(bytes[chain.end], b'+' | b'=');
         if chain.joiner.is_none() && !joined {
             chain.start = at;
         }
-        if !self.word.is_empty() && at - chain.start < MAX_CHAIN_BYTES {
+        if word_len > 0 && at - chain.start < MAX_CHAIN_BYTES {
             let dotted = chain.joiner.is_none()
                 && at > 0
                 && bytes[at - 1] == b'.'
                 && (at == 1 || bytes[at - 2].is_ascii_whitespace() || b"([{\"'`*|>,".contains(&bytes[at - 2]));
             visitor.word(&Word {
-                text: &self.word,
+                text: if as_it_stands { &text[at..end] } else { &self.word },
                 cuts: &self.cuts,
                 source: at..end,
                 joiner: chain.joiner,
@@ -245,15 +251,15 @@ impl Segmenter {
         next
     }
 
-    /// A word of ASCII alone: folds it and returns its end; `None` where a character beyond ASCII belongs to it.
-    fn ascii_word(&mut self, text: &str, at: usize) -> Option<usize> {
+    /// A word of ASCII alone: its end, and whether it is its own folded form; else that is in `self.word`. `None`
+    /// where a character beyond ASCII belongs to it.
+    fn ascii_word(&mut self, text: &str, at: usize) -> Option<(usize, bool)> {
         let bytes = &text.as_bytes()[at..];
-        let mut seen = 0;
-        let mut len = 0;
+        let (mut seen, mut len) = (0, 0);
         while let Some(&byte) = bytes.get(len) {
             let kind = KINDS[usize::from(byte)];
             if kind & WORD == 0 {
-                if kind == HIGH {
+                if kind & HIGH != 0 {
                     self.fold_cluster(text, at + len);
                     if len == 0 || self.cluster.first().is_none_or(|(_, class)| class.is_word()) {
                         return None;
@@ -261,16 +267,15 @@ impl Segmenter {
                 }
                 break;
             }
-            // The first letter may be upper case without making the word a mixed one.
-            seen |= kind << (3 * u8::from(len > 0));
+            seen |= kind;
             len += 1;
         }
-        let kept = len.min(MAX_TERM_BYTES);
-        self.word.push_str(&text[at..at + kept]);
-        if seen & (UPPER | UPPER << 3) != 0 {
-            self.word.make_ascii_lowercase();
+        if seen & UPPER == 0 && len <= MAX_TERM_BYTES {
+            return Some((at + len, true));
         }
-        if seen & UPPER << 3 != 0 && seen & (LOWER | LOWER << 3) != 0 && len <= MAX_TERM_BYTES {
+        self.word.push_str(&text[at..at + len.min(MAX_TERM_BYTES)]);
+        self.word.make_ascii_lowercase();
+        if seen & LOWER != 0 && len <= MAX_TERM_BYTES && bytes[1..len].iter().any(u8::is_ascii_uppercase) {
             self.letters.clear();
             for (offset, byte) in bytes[..len].iter().enumerate() {
                 let class = match KINDS[usize::from(*byte)] {
@@ -282,7 +287,7 @@ impl Segmenter {
             }
             self.find_cuts();
         }
-        Some(at + len)
+        Some((at + len, false))
     }
 
     /// A word of any letters: folds it and returns its end.
@@ -343,13 +348,13 @@ impl Segmenter {
     }
 
     /// What follows a word that ends at `end`: its suffix, the joiner to another word, and where to go on.
-    fn after_word(&mut self, text: &str, end: usize) -> (&'static str, Option<u8>, usize) {
+    fn after_word(&mut self, text: &str, end: usize, len: usize) -> (&'static str, Option<u8>, usize) {
         let bytes = text.as_bytes();
         match bytes.get(end) {
             Some(b'+') if bytes[end..].starts_with(b"++") && bytes.get(end + 2) != Some(&b'+') => {
                 return ("++", None, end + 2);
             }
-            Some(b'#') if self.word.len() <= 2 && bytes.get(end + 1) != Some(&b'#') => {
+            Some(b'#') if len <= 2 && bytes.get(end + 1) != Some(&b'#') => {
                 if !self.word_starts(text, end + 1) {
                     return ("#", None, end + 1);
                 }
@@ -362,7 +367,7 @@ impl Segmenter {
                     return ("", None, after);
                 }
             }
-            Some(&joiner) if KINDS[usize::from(joiner)] == JOINER => {
+            Some(&joiner) if KINDS[usize::from(joiner)] & JOINER != 0 => {
                 let mut next = end + 1;
                 while joiner == b'_' && bytes.get(next) == Some(&b'_') {
                     next += 1;

@@ -1,7 +1,7 @@
 //! The terms of one chunk with their frequencies: an arena of bytes and an open-addressing table, both kept from
 //! chunk to chunk.
 
-use super::stem::TermHasher;
+use super::stem::{TermHasher, same};
 
 struct Entry {
     hash: u32,
@@ -12,7 +12,7 @@ struct Entry {
 
 /// Terms with their frequencies in one chunk, in order of first appearance, and the chunk's length.
 pub(crate) struct TermCounts {
-    arena: Vec<u8>,
+    arena: String,
     entries: Vec<Entry>,
     /// Index of an entry plus one; 0 is free. A power of two, at most half full.
     table: Vec<u32>,
@@ -26,7 +26,7 @@ impl TermCounts {
     /// No terms yet.
     pub(crate) fn new() -> Self {
         Self {
-            arena: Vec::new(),
+            arena: String::new(),
             entries: Vec::new(),
             table: vec![0; SMALLEST_TABLE],
             length: 0,
@@ -53,10 +53,7 @@ impl TermCounts {
 
     /// Each distinct term with its frequency, in order of first appearance.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, u32)> {
-        self.entries.iter().map(|entry| {
-            let bytes = &self.arena[entry.start as usize..][..usize::from(entry.len)];
-            (std::str::from_utf8(bytes).unwrap_or_default(), entry.tf)
-        })
+        self.entries.iter().map(|entry| (&self.arena[entry.start as usize..][..usize::from(entry.len)], entry.tf))
     }
 
     /// How many distinct terms there are.
@@ -70,13 +67,12 @@ impl TermCounts {
 
     /// Counts `term`, which is at most 255 bytes long, `times` more times.
     pub(super) fn add(&mut self, term: &str, times: u32) {
-        self.add_hashed(term, self.hasher.hash(term.as_bytes()), times);
+        self.add_hashed(term, self.hasher.hash(term), times);
     }
 
     #[inline]
-    pub(super) fn add_hashed(&mut self, term: &str, hash: u64, times: u32) {
+    pub(super) fn add_hashed(&mut self, term: &str, hash: u32, times: u32) {
         debug_assert!(!term.is_empty() && term.len() <= 255);
-        let (term, hash) = (term.as_bytes(), hash as u32);
         let mask = self.table.len() - 1;
         let mut slot = hash as usize & mask;
         loop {
@@ -86,8 +82,7 @@ impl TermCounts {
             }
             let entry = &mut self.entries[index as usize - 1];
             if entry.hash == hash
-                && usize::from(entry.len) == term.len()
-                && &self.arena[entry.start as usize..][..term.len()] == term
+                && same(&self.arena.as_bytes()[entry.start as usize..][..usize::from(entry.len)], term.as_bytes())
             {
                 entry.tf = entry.tf.saturating_add(times);
                 return;
@@ -95,7 +90,7 @@ impl TermCounts {
             slot = (slot + 1) & mask;
         }
         self.entries.push(Entry { hash, start: self.arena.len() as u32, len: term.len() as u8, tf: times });
-        self.arena.extend_from_slice(term);
+        self.arena.push_str(term);
         self.table[slot] = self.entries.len() as u32;
         if self.entries.len() * 2 > self.table.len() {
             self.grow();
