@@ -68,7 +68,7 @@ fn an_empty_file_declares_nothing() {
 #[case::unknown_visibility(source("    visibility: secret\n"), 4, "secret")]
 #[case::not_a_bool(source("    hidden: yes\n"), 4, "bool")]
 #[case::not_text("sources:\n  - id: [docs]\n".into(), 2, "id: [docs]")]
-#[case::bad_yaml("sources:\n  - id: docs\n   path: docs\n".into(), 3, "path: docs")]
+#[case::bad_yaml("sources:\n  - id: docs\n\tpath: docs\n".into(), 3, "path: docs")]
 #[case::merge_key("sources:\n  - &a {id: docs, path: docs}\n  - <<: *a\n    id: two\n".into(), 3, "merge")]
 #[case::upper_case_id("sources:\n  - id: Docs\n    path: docs\n".into(), 2, "`Docs`")]
 #[case::empty_id("sources:\n  - id: ''\n    path: docs\n".into(), 2, "id ``")]
