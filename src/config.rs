@@ -90,7 +90,8 @@ pub struct ChunkSettings {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyncSettings {
     /// How many documents a sync may delete. By default a sync refuses to delete half of a source of ten
-    /// documents or more.
+    /// documents or more. Either way it refuses a source that is empty all at once, and a folder that is, if it
+    /// held ten documents or more; only the limit given with one sync overrules that.
     pub max_delete: Option<u64>,
     /// Leave out what the `.gitignore` files in a source's folder and below it leave out; `false` by default.
     /// Those above the folder, and the user's own, are not read.
@@ -194,6 +195,7 @@ impl SourceConfig {
     }
 
     /// The rule that says which files below the folder are documents of this source.
+    #[allow(dead_code)]
     pub(crate) fn selection(&self, sync: &SyncSettings) -> Result<Selection> {
         let compile = |name: &str, patterns: &[String]| {
             Patterns::compile(patterns)
@@ -248,14 +250,11 @@ impl ChunkSettings {
 /// A source id made from a folder's name.
 fn id_for(name: &str) -> String {
     let mut id = String::new();
+    let is_gap = |character: char| character.is_alphanumeric() || character.is_whitespace() || character == '-';
     for character in name.nfkd() {
         match character.to_ascii_lowercase() {
             plain @ ('a'..='z' | '0'..='9' | '.' | '_') => id.push(plain),
-            other if other.is_alphanumeric() || other.is_whitespace() || other == '-' => {
-                if !id.ends_with('-') {
-                    id.push('-');
-                }
-            }
+            other if is_gap(other) && !id.ends_with('-') => id.push('-'),
             _ => {}
         }
     }

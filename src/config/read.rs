@@ -46,6 +46,7 @@ type Text = Spanned<String>;
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+#[allow(clippy::struct_field_names)]
 struct RawChunking {
     target_chars: Option<u32>,
     max_chars: Option<u32>,

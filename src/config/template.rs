@@ -56,7 +56,7 @@ sources:
 
 # sync:
   ## How many documents one sync may delete. Without it, a sync refuses to delete half of a source of ten
-  ## documents or more, or all of a folder that is empty now.
+  ## documents or more. Folders that are empty all at once are refused either way (see `sync --max-delete`).
   # max_delete: null
   ## Whether to leave out what the .gitignore files in a source's folder and below it leave out.
   # respect_gitignore: false

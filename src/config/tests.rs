@@ -68,7 +68,7 @@ fn an_empty_file_declares_nothing() {
 #[case::unknown_visibility(source("    visibility: secret\n"), 4, "secret")]
 #[case::not_a_bool(source("    hidden: yes\n"), 4, "bool")]
 #[case::not_text("sources:\n  - id: [docs]\n".into(), 2, "id: [docs]")]
-#[case::bad_yaml("sources:\n  - id: docs\n\tpath: docs\n".into(), 3, "path: docs")]
+#[case::bad_yaml("sources:\n  - id: docs\n    path: ]\n".into(), 3, "path: ]")]
 #[case::merge_key("sources:\n  - &a {id: docs, path: docs}\n  - <<: *a\n    id: two\n".into(), 3, "merge")]
 #[case::upper_case_id("sources:\n  - id: Docs\n    path: docs\n".into(), 2, "`Docs`")]
 #[case::empty_id("sources:\n  - id: ''\n    path: docs\n".into(), 2, "id ``")]
@@ -104,7 +104,7 @@ fn bombs_are_refused() {
         String::from("sources:\n  - id: &a0 xxxxxxxxxx\n    path: a\n    groups: &b0 [a, b, c, d, e, f, g, h, i]\n");
     for level in 1..12 {
         let list = vec![format!("*b{}", level - 1); 9].join(", ");
-        aliases.push_str(&format!("    x{level}: &b{level} [{list}]\n"));
+        aliases += &format!("    x{level}: &b{level} [{list}]\n");
     }
     assert!(parse(&aliases).is_err());
     assert!(parse(&format!("sources: {}{}", "[".repeat(50_000), "]".repeat(50_000))).is_err());

@@ -146,50 +146,58 @@ fn emptied(empty_folders: Vec<String>, deleted: &[StoredDocument]) -> Vec<(Strin
     counted.filter(|&(count, _)| count > 0).map(|(count, folder)| (folder, count)).collect()
 }
 
+/// How many documents a sync may delete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DeletionLimit {
+    /// Nothing was said: less than half of a source of ten documents or more.
+    Default,
+    /// So many at most, by the configuration: which was written before this sync's folders went empty.
+    Standing(u64),
+    /// So many at most, said for this sync: then nothing else limits it.
+    ThisSync(u64),
+}
+
 /// Refuses plans that delete so much that a missing mount or a wrong path is the likelier reason. Each plan comes
-/// with its source's folder, as shown to the user. `max_delete`, where given, is the only limit: how many
-/// documents the whole sync may delete.
+/// with its source's folder, as shown to the user; the limit holds for all of them together.
 ///
 /// # Errors
 /// [`Error::Refused`] with `root_empty`, `folder_emptied` or `too_many_deletions`.
-pub(crate) fn guard(plans: &[(&Path, &SourcePlan)], max_delete: Option<u64>) -> Result<()> {
+pub(crate) fn guard(plans: &[(&Path, &SourcePlan)], limit: DeletionLimit) -> Result<()> {
     let deletions: usize = plans.iter().map(|(_, plan)| plan.deleted.len()).sum();
-    if let Some(limit) = max_delete {
-        if deletions as u64 > limit {
-            return Err(refuse(
-                "too_many_deletions",
-                format!("this sync would delete {deletions} documents; --max-delete allows {limit}"),
-                deletions,
-            ));
-        }
+    let refuse = |code: &'static str, message: String| {
+        Err(Error::Refused {
+            code,
+            message: format!("{message}; nothing was changed"),
+            hint: format!(
+                "check that everything is mounted and named as before; if it is meant, say --max-delete {deletions}"
+            ),
+        })
+    };
+    if let DeletionLimit::Standing(most) | DeletionLimit::ThisSync(most) = limit
+        && deletions as u64 > most
+    {
+        let message = format!("this sync would delete {deletions} documents; at most {most} are allowed");
+        return refuse("too_many_deletions", message);
+    }
+    if matches!(limit, DeletionLimit::ThisSync(_)) {
         return Ok(());
     }
     for (root, plan) in plans {
         let (root, deleted, stored) = (root.display(), plan.deleted.len(), plan.stored());
         if plan.found() == 0 && plan.failures.is_empty() {
             let message = format!("the source folder {root} has no file of its kind ({stored} documents are stored)");
-            return Err(refuse("root_empty", message, deletions));
+            return refuse("root_empty", message);
         }
         if let Some((folder, count)) = plan.emptied.iter().find(|(_, count)| *count >= GUARDED_DOCUMENTS) {
             let message = format!("the folder {folder} below {root} is empty now; {count} documents were in it");
-            return Err(refuse("folder_emptied", message, deletions));
+            return refuse("folder_emptied", message);
         }
-        if stored >= GUARDED_DOCUMENTS && deleted * 2 >= stored {
+        if limit == DeletionLimit::Default && stored >= GUARDED_DOCUMENTS && deleted * 2 >= stored {
             let message = format!("{deleted} of the {stored} documents of {root} are gone");
-            return Err(refuse("too_many_deletions", message, deletions));
+            return refuse("too_many_deletions", message);
         }
     }
     Ok(())
-}
-
-fn refuse(code: &'static str, message: String, deletions: usize) -> Error {
-    Error::Refused {
-        code,
-        message: format!("{message}; nothing was changed"),
-        hint: format!(
-            "check that everything is mounted and named as before; if it is meant, say --max-delete {deletions}"
-        ),
-    }
 }
 
 #[cfg(test)]

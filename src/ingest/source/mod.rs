@@ -15,7 +15,8 @@ mod stamps;
 mod tests;
 mod walk;
 
-use std::path::{Path, PathBuf};
+use std::fmt::Write;
+use std::path::Path;
 
 use rustix::fs::Stat;
 use rustix::io::Errno;
@@ -23,6 +24,7 @@ use rustix::io::Errno;
 use self::beneath::Beneath;
 use crate::error::{Error, Failure, Result};
 
+#[allow(unused_imports)]
 pub(crate) use read::SourceText;
 pub(crate) use select::{BadPattern, Patterns, Selection};
 pub(crate) use stamps::Stamps;
@@ -35,7 +37,7 @@ pub(crate) struct FileId {
 }
 
 impl FileId {
-    /// The identities of a store's files: the database and what SQLite keeps beside it. Nothing is opened.
+    /// The identities of a store's files: the database and what its engine keeps beside it. Nothing is opened.
     pub fn of_store(database: &Path) -> Result<Vec<Self>> {
         let mut ids = Vec::new();
         for suffix in ["", "-wal", "-shm", "-journal"] {
@@ -96,7 +98,7 @@ impl SourceReader {
         let shown = if path == "." { base.to_path_buf() } else { base.join(path) };
         let root = Beneath::open(base)
             .and_then(|base| if path == "." { Ok(base) } else { base.descend(path.as_bytes()) })
-            .map_err(|error| refuse_root(shown, error))?;
+            .map_err(|error| refuse_root(&shown, error))?;
         Ok(Self { root, store_files, max_file_bytes })
     }
 
@@ -106,7 +108,7 @@ impl SourceReader {
     }
 }
 
-fn refuse_root(root: PathBuf, error: Errno) -> Error {
+fn refuse_root(root: &Path, error: Errno) -> Error {
     let (code, what, hint) = match error {
         Errno::NOENT => ("root_missing", "does not exist".to_owned(), "create or mount it, or mend its path"),
         Errno::NOTDIR => ("root_not_folder", "is not a folder".to_owned(), "name the folder that holds the files"),
@@ -141,7 +143,8 @@ fn shown(path: &[u8]) -> String {
             }
         }
         for byte in chunk.invalid() {
-            text.push_str(&format!("\\x{byte:02x}"));
+            // Writing to a string can't fail.
+            let _ = write!(text, "\\x{byte:02x}");
         }
     }
     text

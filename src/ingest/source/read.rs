@@ -87,7 +87,6 @@ fn read_to(file: impl AsFd, size: u64) -> rustix::io::Result<Vec<u8>> {
 }
 
 fn into_text(bytes: Vec<u8>) -> Result<String, Fault> {
-    let line_of = |offset: usize, bytes: &[u8]| 1 + bytes[..offset].iter().filter(|&&byte| byte == b'\n').count();
     let text = String::from_utf8(bytes).map_err(|error| {
         let offset = error.utf8_error().valid_up_to();
         let bytes = error.as_bytes();
@@ -98,11 +97,17 @@ fn into_text(bytes: Vec<u8>) -> Result<String, Fault> {
         };
         (code::NOT_UTF8, message)
     })?;
-    if let Some(offset) = text.as_bytes().iter().position(|&byte| byte == 0) {
+    if let Some(offset) = text.find('\0') {
         let line = line_of(offset, text.as_bytes());
         return Err((code::NUL_BYTE, format!("holds a NUL byte at byte {offset} (line {line}); it is not text")));
     }
     Ok(text)
+}
+
+/// The line that the byte at `offset` is in, counted from 1; a line ends with LF, CRLF or a lone CR.
+fn line_of(offset: usize, bytes: &[u8]) -> usize {
+    let ends = |at: &usize| bytes[*at] == b'\n' || bytes[*at] == b'\r' && bytes.get(at + 1) != Some(&b'\n');
+    1 + (0..offset).filter(ends).count()
 }
 
 pub(super) fn too_large(size: u64, limit: u64) -> Fault {

@@ -19,7 +19,7 @@ pub(crate) struct Stamps {
     pub mtime_ns: i64,
     /// Time of the last change of content or inode: unlike `mtime_ns`, no program can set it back.
     pub ctime_ns: i64,
-    /// The inode number, its 64 bits taken as signed: SQLite has no unsigned integers.
+    /// The inode number, its 64 bits taken as signed: the store has no unsigned integers.
     pub inode: i64,
 }
 

@@ -2,6 +2,7 @@ use std::fs::{self, File};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -10,7 +11,8 @@ use rstest::rstest;
 
 use super::*;
 use crate::ingest::code;
-use crate::model::SourceKind;
+use crate::ingest::plan::{StoredDocument, plan};
+use crate::model::{Digest, SourceKind};
 
 const LIMIT: u64 = 64 << 20;
 
@@ -20,7 +22,9 @@ impl Corpus {
     fn new(files: &[&str]) -> Self {
         let corpus = Self(tempfile::tempdir().unwrap());
         fs::create_dir(corpus.at("")).unwrap();
-        files.iter().for_each(|path| corpus.write(path, format!("# {path}\n")));
+        for path in files {
+            corpus.write(path, format!("# {path}\n"));
+        }
         corpus
     }
 
@@ -200,6 +204,7 @@ fn each_odd_thing_is_refused_by_its_code_and_its_neighbours_are_read() {
 #[case::utf_16_be(b"\xfe\xff\0a", code::NOT_UTF8, "UTF-16")]
 #[case::cut_off(b"caf\xc3", code::NOT_UTF8, "byte 3 on (line 1)")]
 #[case::surrogate(b"\xed\xa0\x80", code::NOT_UTF8, "byte 0 on")]
+#[case::line_ends(b"a\r\nb\rc\n\xff", code::NOT_UTF8, "byte 7 on (line 4)")]
 #[case::nul(b"a\nb\0c", code::NUL_BYTE, "byte 3 (line 2)")]
 fn bytes_that_are_not_text_are_refused(#[case] bytes: &[u8], #[case] code: &str, #[case] words: &str) {
     let corpus = Corpus::new(&[]);
@@ -365,7 +370,7 @@ fn roots_are_refused_by_code() {
     // The base is what the user named: links in it are theirs.
     assert_eq!(code(&corpus.at("alias"), "."), "ok");
     assert_eq!(code(&root, "../.."), "root_unreadable");
-    fs::set_permissions(corpus.at("sub"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(corpus.at("sub"), fs::Permissions::from_mode(0o000)).unwrap();
     fs::set_permissions(&root, fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(corpus.0.path(), fs::Permissions::from_mode(0o755)).unwrap();
     assert_eq!(as_nobody(|| code(&root, "sub")), "root_unreadable");
@@ -404,6 +409,38 @@ fn what_may_not_be_read_is_a_failure_and_never_absent() {
     }
     for path in ["locked", "nolist"] {
         fs::set_permissions(corpus.at(path), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+}
+
+#[test]
+fn a_fault_at_any_folder_of_a_tree_deletes_nothing() {
+    let names: Vec<String> = (0..200).map(|at| format!("f{}/g{}/{at}.md", at % 5, at % 20)).collect();
+    let corpus = Corpus::new(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    for path in [corpus.0.path(), &corpus.at("")] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let reader = corpus.reader();
+    let stored = || {
+        let document = |path: &String| StoredDocument {
+            document_no: 1,
+            path: path.clone(),
+            stamps: None,
+            content_hash: Digest::of(path),
+        };
+        names.iter().map(document).collect::<Vec<_>>()
+    };
+    let mut folders: Vec<String> = (0..5).map(|at| format!("f{at}")).collect();
+    folders.extend((0..20).map(|at| format!("f{}/g{at}", at % 5)));
+    folders.push(String::new());
+    for folder in folders {
+        let inside = names.iter().filter(|path| folder.is_empty() || path.starts_with(&format!("{folder}/"))).count();
+        for mode in [0o000, 0o311, 0o644] {
+            fs::set_permissions(corpus.at(&folder), fs::Permissions::from_mode(mode)).unwrap();
+            let plan = as_nobody(|| plan(reader.list(&Selection::default()), stored(), false));
+            fs::set_permissions(corpus.at(&folder), fs::Permissions::from_mode(0o755)).unwrap();
+            assert_eq!((plan.deleted.len(), plan.kept.len()), (0, inside), "{folder} {mode:o}");
+            assert!(!plan.failures.is_empty());
+        }
     }
 }
 

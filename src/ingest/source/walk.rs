@@ -1,6 +1,7 @@
 //! The walk: one `stat` for each file of the source's kind, none for others, and each folder opened by its path
 //! below the root. What can't be listed or is refused becomes a failure; it never just goes missing.
 
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
@@ -108,11 +109,7 @@ impl Walk<'_> {
             }
         }
         match kind {
-            FileType::Directory => {
-                if self.selection.takes_folder(path) && !ignored(rules, path, true) {
-                    self.pending.push(Folder { path: path.to_vec(), rules: rules.cloned() });
-                }
-            }
+            FileType::Directory => self.subfolder(path, rules),
             FileType::Symlink if !is_of_kind => {
                 // Only its target's kind is asked for; a link to anything else would not have been read anyway.
                 let target = statat(parent, name, AtFlags::empty());
@@ -128,6 +125,12 @@ impl Walk<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn subfolder(&mut self, path: &[u8], rules: Option<&Arc<IgnoreRules>>) {
+        if self.selection.takes_folder(path) && !ignored(rules, path, true) {
+            self.pending.push(Folder { path: path.to_vec(), rules: rules.cloned() });
         }
     }
 
@@ -224,8 +227,9 @@ fn symlink_folder() -> (&'static str, String) {
 /// Moves files whose paths are the same but for letter case or Unicode composition to the failures: on another
 /// file system they would be one file, and the composed and decomposed forms of a path are one document.
 fn part_collisions(listing: &mut Listing) {
+    let mut scratch = Vec::new();
     let mut keys: Vec<(u64, usize)> =
-        listing.files.iter().enumerate().map(|(at, file)| (fold_hash(&file.path), at)).collect();
+        listing.files.iter().enumerate().map(|(at, file)| (fold_hash(&file.path, &mut scratch), at)).collect();
     keys.sort_unstable();
     let mut collides = vec![None; listing.files.len()];
     for group in keys.chunk_by(|a, b| a.0 == b.0).filter(|group| group.len() > 1) {
@@ -255,14 +259,16 @@ fn fold(path: &str) -> String {
     path.nfc().flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfc().collect()
 }
 
-/// Equal for paths that [`fold`] makes equal, and without allocation for the common, ASCII path.
-fn fold_hash(path: &str) -> u64 {
-    use std::hash::{DefaultHasher, Hasher};
-    let mut hasher = DefaultHasher::new();
+/// Equal for paths that [`fold`] makes equal. `scratch` saves an allocation for each path.
+fn fold_hash(path: &str, scratch: &mut Vec<u8>) -> u64 {
+    scratch.clear();
     if path.is_ascii() {
-        path.bytes().for_each(|byte| hasher.write_u8(byte.to_ascii_lowercase()));
+        scratch.extend_from_slice(path.as_bytes());
+        scratch.make_ascii_lowercase();
     } else {
-        fold(path).bytes().for_each(|byte| hasher.write_u8(byte));
+        scratch.extend_from_slice(fold(path).as_bytes());
     }
+    let mut hasher = DefaultHasher::new();
+    hasher.write(scratch);
     hasher.finish()
 }
