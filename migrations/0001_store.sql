@@ -35,7 +35,8 @@ CREATE TABLE sources (
   groups TEXT NOT NULL CHECK (json_valid(groups)),
   include TEXT NOT NULL CHECK (json_valid(include)),
   exclude TEXT NOT NULL CHECK (json_valid(exclude)),
-  required_metadata TEXT NOT NULL CHECK (json_valid(required_metadata))
+  required_metadata TEXT NOT NULL CHECK (json_valid(required_metadata)),
+  hidden INTEGER NOT NULL CHECK (hidden IN (0, 1))
 ) STRICT;
 
 CREATE TABLE documents (
@@ -101,6 +102,93 @@ CREATE TABLE tombstones (
 CREATE INDEX tombstones_by_id ON tombstones (id);
 CREATE INDEX tombstones_by_generation ON tombstones (generation_deleted);
 
+CREATE TABLE sync_failures (
+  generation INTEGER NOT NULL REFERENCES generations (generation),
+  source_id TEXT NOT NULL,
+  path TEXT NOT NULL,
+  code TEXT NOT NULL,
+  message TEXT NOT NULL,
+  PRIMARY KEY (generation, source_id, path, code)
+) STRICT, WITHOUT ROWID;
+
+CREATE VIEW provenance AS
+SELECT
+  c.chunk_id,
+  d.path || '#L' || c.start_line || '-L' || c.end_line AS citation,
+  s.source_id,
+  d.path,
+  d.document_id,
+  d.title,
+  c.heading_path,
+  c.chunk_index,
+  c.start_line,
+  c.end_line,
+  c.start_byte,
+  c.end_byte,
+  c.content_hash,
+  d.content_hash AS document_hash,
+  d.revision,
+  d.lang,
+  s.scope,
+  s.visibility,
+  s.tenant,
+  c.generation_added,
+  g.published_at,
+  g.digest AS generation_digest,
+  c.text
+FROM chunks c
+JOIN documents d USING (document_no)
+JOIN sources s USING (source_no)
+JOIN generations g ON g.generation = c.generation_added;
+
+CREATE VIEW audit_stale AS
+SELECT
+  f.source_id,
+  f.path,
+  f.code,
+  f.message,
+  f.generation AS failed_in,
+  d.document_id,
+  d.generation_updated AS indexed_in
+FROM sync_failures f
+JOIN sources s USING (source_id)
+JOIN documents d ON d.source_no = s.source_no AND d.path = f.path
+WHERE f.generation = (SELECT max(generation) FROM generations);
+
+CREATE VIEW audit_deleted AS
+SELECT
+  t.kind,
+  t.id,
+  t.source_id,
+  t.path,
+  t.content_hash,
+  t.generation_added,
+  t.generation_deleted,
+  g.published_at AS deleted_at,
+  t.reason
+FROM tombstones t
+JOIN generations g ON g.generation = t.generation_deleted;
+
+CREATE VIEW audit_chain AS
+SELECT
+  g.generation,
+  g.published_at,
+  g.digest,
+  g.parent_digest,
+  g.parent IS NULL OR g.parent_digest = p.digest AS linked
+FROM generations g
+LEFT JOIN generations p ON p.generation = g.parent;
+
+CREATE VIEW audit_repeated AS
+SELECT
+  c.content_hash,
+  count(*) AS places,
+  min(d.path || '#L' || c.start_line || '-L' || c.end_line) AS first_citation
+FROM chunks c
+JOIN documents d USING (document_no)
+WHERE NOT c.heading_only
+GROUP BY c.content_hash
+HAVING count(*) > 1;
 
 -- The BM25 index: immutable segments of block postings. schema.sql and ARCHITECTURE.md give the byte layout.
 

@@ -44,6 +44,18 @@ impl Deaths {
         }
     }
 
+    /// Joins the deaths of another slice of the same sync to these.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.chunks.extend_from_slice(&other.chunks);
+        for (term, count) in other.sorted_terms() {
+            let id = self.terms.id(term) as usize;
+            match self.counts.get_mut(id) {
+                Some(known) => *known += count,
+                None => self.counts.push(count),
+            }
+        }
+    }
+
     fn sorted_terms(&self) -> impl Iterator<Item = (&str, u64)> {
         self.terms.sorted().into_iter().map(|id| (self.terms.term(id), self.counts[id as usize]))
     }

@@ -23,6 +23,7 @@ codes! {
     NOT_UTF8 = "not_utf8": "the file is not UTF-8 text";
     NUL_BYTE = "nul_byte": "the file holds a NUL byte, so it is not text";
     EMPTY = "empty": "the file has no text, or none after its front matter";
+    MISSING_METADATA = "missing_metadata": "the front matter lacks a field that the source requires";
     CHANGED_WHILE_READING = "changed_while_reading": "the file changed each time it was read";
     VANISHED = "vanished": "the file or folder was listed and then was gone";
     OUTSIDE_ROOT = "outside_root": "the path is absolute, holds `..`, or leads out of its source's folder";

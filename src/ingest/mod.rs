@@ -3,6 +3,7 @@
 pub(crate) mod chunk;
 pub(crate) mod code;
 pub(crate) mod front_matter;
+pub(crate) mod language;
 pub(crate) mod plan;
 pub(crate) mod source;
 

@@ -5,25 +5,13 @@ use std::path::Path;
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::source::{FoundFile, Listing, Stamps};
+use super::source::{FoundFile, Listing};
 use crate::error::{Error, Failure, Result};
-use crate::model::Digest;
 
 /// A source with fewer stored documents may lose any number of them without being asked.
 const GUARDED_DOCUMENTS: usize = 10;
 
-/// A live document as the store knows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StoredDocument {
-    /// The store's number for it.
-    pub document_no: i64,
-    /// The path below its source's root.
-    pub path: String,
-    /// The stamps of the file that was read, if they were settled then.
-    pub stamps: Option<Stamps>,
-    /// The digest of the file that was read.
-    pub content_hash: Digest,
-}
+pub(crate) use crate::store::documents::StoredDocument;
 
 /// A stored document whose file must be read to know whether it changed. It is unchanged only if both its digest
 /// and its path are the stored ones: the path can differ in Unicode composition, which names the same document.

@@ -7,6 +7,7 @@ mod id;
 mod policy;
 mod source;
 mod span;
+mod stamps;
 
 pub use citation::Citation;
 pub use digest::{Digest, DigestBuilder};
@@ -14,3 +15,4 @@ pub use id::{ChunkId, DocumentId};
 pub use policy::{Bm25Policy, ChunkPolicy, Policy};
 pub use source::{SourceKind, Visibility};
 pub use span::Span;
+pub(crate) use stamps::Stamps;

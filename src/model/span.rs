@@ -1,5 +1,7 @@
 //! Where a chunk stands in its file.
 
+use super::Citation;
+
 /// A run of whole lines of a source file.
 ///
 /// Lines count from 1 and both ends are part of the span. Bytes count from 0 in the file as it is on disk (a
@@ -15,4 +17,12 @@ pub struct Span {
     pub start_byte: u64,
     /// The offset behind the last byte in the file.
     pub end_byte: u64,
+}
+
+impl Span {
+    /// The citation of these lines of the file at `path`.
+    #[must_use]
+    pub fn cite(&self, path: impl Into<String>) -> Citation {
+        Citation { path: path.into(), start_line: self.start_line, end_line: self.end_line }
+    }
 }

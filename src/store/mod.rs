@@ -1,3 +1,251 @@
-//! All SQL.
+//! All SQL, and the façade through which the verbs reach it.
+//!
+//! [`Store`] owns one writing connection and a pool of reading ones. A verb works inside [`Store::read`] (one
+//! snapshot, never blocked by a writer) or [`Store::write`] (one IMMEDIATE transaction). One file holds the SQL
+//! of one group of tables; nothing here knows about files of a corpus, terms or scores.
 
+pub(crate) mod audits;
+pub(crate) mod changes;
+pub(crate) mod chunks;
+pub(crate) mod connect;
+pub(crate) mod documents;
+pub(crate) mod generations;
+pub(crate) mod integrity;
+pub(crate) mod migrate;
 pub(crate) mod postings;
+pub(crate) mod record;
+pub(crate) mod settings;
+pub(crate) mod sources;
+pub(crate) mod tombstones;
+mod wire;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use r2d2::Pool;
+use r2d2_sqlite::SqliteConnectionManager;
+use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+
+use crate::error::{Error, Result};
+use connect::Access;
+
+/// How many snapshots can be read at once by one [`Store`].
+const READERS: u32 = 8;
+
+/// A store: one SQLite file with everything in it. `Send + Sync`; share one among threads. Readers never wait for
+/// a sync and each call sees one published generation.
+pub struct Store {
+    path: PathBuf,
+    readers: Pool<SqliteConnectionManager>,
+    writer: Option<Mutex<Option<Connection>>>,
+}
+
+impl fmt::Debug for Store {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Store").field("path", &self.path).field("writable", &self.writer.is_some()).finish()
+    }
+}
+
+impl Store {
+    /// Makes a new, empty store and opens it. The file appears at `path` complete or not at all, readable and
+    /// writable by its owner only.
+    ///
+    /// # Errors
+    /// [`Error::StoreExists`] where something has that name; [`Error::Io`] where the folder can't be written.
+    pub fn create(path: impl AsRef<Path>) -> Result<Self> {
+        let path = absolute(path.as_ref())?;
+        if std::fs::symlink_metadata(&path).is_ok() {
+            return Err(Error::StoreExists { path });
+        }
+        let folder = path.parent().unwrap_or(Path::new("/"));
+        let new = tempfile::Builder::new()
+            .prefix(".ragdb-new-")
+            .suffix(".db")
+            .tempfile_in(folder)
+            .map_err(|error| Error::io(&path, error))?
+            .into_temp_path();
+        let mut conn = connect::open_new(&new)?;
+        migrate::apply(&mut conn)?;
+        settings::write_origin(&conn)?;
+        conn.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+        conn.close().map_err(|(_, error)| error)?;
+        new.persist_noclobber(&path).map_err(|error| {
+            if error.error.kind() == std::io::ErrorKind::AlreadyExists {
+                Error::StoreExists { path: path.clone() }
+            } else {
+                Error::io(&path, error.error)
+            }
+        })?;
+        Self::open(path)
+    }
+
+    /// Opens a store for reading and writing.
+    ///
+    /// # Errors
+    /// [`Error::StoreMissing`], [`Error::ForeignStore`], [`Error::NewerStore`] and [`Error::OlderStore`] where
+    /// the file is not a store that this build works on; it is left untouched then.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_as(path.as_ref(), Access::Write)
+    }
+
+    /// Opens a store for reading only; calls that write give [`Error::ReadOnly`].
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn open_read_only(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_as(path.as_ref(), Access::Read)
+    }
+
+    /// Opens the store at `path` for writing, or makes it where nothing has that name.
+    ///
+    /// # Errors
+    /// As [`Store::open`] and [`Store::create`].
+    pub fn open_or_create(path: impl AsRef<Path>) -> Result<Self> {
+        match Self::open(path.as_ref()) {
+            Err(Error::StoreMissing { .. }) => match Self::create(path.as_ref()) {
+                Err(Error::StoreExists { .. }) => Self::open(path),
+                other => other,
+            },
+            other => other,
+        }
+    }
+
+    /// Brings an older store's schema up to this build's, in one transaction; returns the versions before and after.
+    ///
+    /// # Errors
+    /// [`Error::ForeignStore`] or [`Error::NewerStore`]; the file is left untouched then.
+    pub fn migrate(path: impl AsRef<Path>) -> Result<(i64, i64)> {
+        let path = absolute(path.as_ref())?;
+        match identify(&path) {
+            Ok(()) | Err(Error::OlderStore { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let mut conn = connect::open(&path, Access::Write)?;
+        let found = migrate::apply(&mut conn)?;
+        Ok((found, migrate::SCHEMA_VERSION))
+    }
+
+    fn open_as(path: &Path, access: Access) -> Result<Self> {
+        let path = absolute(path)?;
+        identify(&path)?;
+        let manager = SqliteConnectionManager::file(&path)
+            .with_flags(
+                OpenFlags::SQLITE_OPEN_READ_ONLY
+                    | OpenFlags::SQLITE_OPEN_NO_MUTEX
+                    | OpenFlags::SQLITE_OPEN_NOFOLLOW
+                    | OpenFlags::SQLITE_OPEN_EXRESCODE,
+            )
+            .with_init(|conn| connect::configure(conn, Access::Read));
+        let readers = Pool::builder()
+            .max_size(READERS)
+            .min_idle(Some(0))
+            .test_on_check_out(false)
+            .connection_timeout(connect::BUSY_TIMEOUT)
+            .build_unchecked(manager);
+        let writer = (access == Access::Write).then(|| Mutex::new(None));
+        Ok(Self { path, readers, writer })
+    }
+
+    /// The absolute path of the file.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Runs `work` on one snapshot: all that it reads belongs to one published generation.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let mut conn = self.readers.get().map_err(|error| Error::Io {
+            path: self.path.clone(),
+            source: std::io::Error::other(format!("no reading connection: {error}")),
+        })?;
+        let tx = conn.transaction_with_behavior(TransactionBehavior::Deferred)?;
+        self.recheck(&tx)?;
+        work(&tx)
+    }
+
+    /// Runs `work` in one IMMEDIATE transaction and commits it; an error rolls everything back.
+    pub(crate) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        let Some(writer) = &self.writer else { return Err(Error::ReadOnly { path: self.path.clone() }) };
+        let mut guard = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if guard.is_none() {
+            *guard = Some(connect::open(&self.path, Access::Write)?);
+        }
+        let Some(conn) = guard.as_mut() else { return Err(Error::ReadOnly { path: self.path.clone() }) };
+        let tx = conn
+            .transaction_with_behavior(TransactionBehavior::Immediate)
+            .map_err(|error| connect::busy(&self.path, error))?;
+        self.recheck(&tx)?;
+        let result = work(&tx)?;
+        tx.commit()?;
+        Ok(result)
+    }
+
+    /// Runs one statement of somebody's SQL, if it only reads.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where it is not one statement that reads and returns rows.
+    pub fn sql(&self, query: &str) -> Result<audits::SqlResult> {
+        self.read(|conn| audits::run(conn, query))
+    }
+
+    /// Rewrites the file without its free pages.
+    pub(crate) fn vacuum(&self) -> Result<()> {
+        let Some(writer) = &self.writer else { return Err(Error::ReadOnly { path: self.path.clone() }) };
+        // VACUUM attaches a database of its own, which the settings of an ordinary connection forbid.
+        let _guard = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let conn = connect::open(&self.path, Access::Write)?;
+        conn.set_limit(rusqlite::limits::Limit::SQLITE_LIMIT_ATTACHED, 1)?;
+        conn.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)").map_err(|error| connect::busy(&self.path, error))
+    }
+
+    /// Moves what the write-ahead log holds into the file and empties the log; a log that readers still need stays.
+    pub(crate) fn checkpoint(&self) -> Result<()> {
+        let Some(writer) = &self.writer else { return Ok(()) };
+        let guard = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(conn) = guard.as_ref() {
+            conn.busy_timeout(std::time::Duration::ZERO)?;
+            let outcome = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            conn.busy_timeout(connect::BUSY_TIMEOUT)?;
+            match outcome {
+                Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => {}
+                other => other?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The schema may have moved on since the file was opened.
+    fn recheck(&self, conn: &Connection) -> Result<()> {
+        let found = conn
+            .prepare_cached("PRAGMA user_version")?
+            .query_row([], |row| row.get(0))
+            .map_err(|error| connect::busy(&self.path, error))?;
+        check_version(&self.path, found)
+    }
+}
+
+/// Tells a store of this build's schema from every other file, without touching the file.
+fn identify(path: &Path) -> Result<()> {
+    let header = connect::probe(path)?;
+    if header.application_id != connect::APPLICATION_ID {
+        return Err(Error::ForeignStore {
+            path: path.to_owned(),
+            detail: format!("its application_id is {}", header.application_id),
+        });
+    }
+    check_version(path, header.user_version)
+}
+
+fn check_version(path: &Path, found: i64) -> Result<()> {
+    let (path, supported) = (path.to_owned(), migrate::SCHEMA_VERSION);
+    match found.cmp(&supported) {
+        std::cmp::Ordering::Equal => Ok(()),
+        std::cmp::Ordering::Less => Err(Error::OlderStore { path, found, supported }),
+        std::cmp::Ordering::Greater => Err(Error::NewerStore { path, found, supported }),
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).map_err(|error| Error::io(path, error))
+}

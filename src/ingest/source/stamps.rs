@@ -4,24 +4,12 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::Stat;
 
+pub(crate) use crate::model::Stamps;
+
 /// How far in the past a stamp must lie before it is trusted. A file written twice within one tick of its file
 /// system's clock shows the same stamp for both contents. The coarsest clock in use is FAT's, with two seconds;
 /// kernels and file servers are finer, but may lag behind this process by some milliseconds.
 const SETTLING_TIME: Duration = Duration::from_secs(2);
-
-/// What the file system says of a file's content without reading it. Equal stamps that are
-/// [settled](Stamps::settled) mean equal content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stamps {
-    /// Length in bytes.
-    pub size: u64,
-    /// Time of the last change of content, in nanoseconds since 1970 (UTC).
-    pub mtime_ns: i64,
-    /// Time of the last change of content or inode: unlike `mtime_ns`, no program can set it back.
-    pub ctime_ns: i64,
-    /// The inode number, its 64 bits taken as signed: the store has no unsigned integers.
-    pub inode: i64,
-}
 
 impl Stamps {
     /// These stamps, if content written later would have to show others; `None` for a file that changed so

@@ -1,0 +1,171 @@
+//! What lies between two generations, read from `chunks`, `documents` and `tombstones`.
+//!
+//! A chunk existed in generation g if it was added at or before g and not deleted at or before g. What existed
+//! only between the two generations is in neither and is not listed.
+
+use rusqlite::{Connection, Row, params};
+
+use crate::error::{Error, Result};
+use crate::model::{ChunkId, Digest};
+
+/// A chunk that was added or removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedChunk {
+    /// The chunk's id.
+    pub chunk_id: String,
+    /// Its source.
+    pub source_id: String,
+    /// Its document's path below the source's root.
+    pub path: String,
+    /// Its first and last line as they are now; `None` where the chunk is gone.
+    pub lines: Option<(u32, u32)>,
+    /// The SHA-256 of its text.
+    pub content_hash: String,
+}
+
+/// A document that was added, removed or updated.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedDocument {
+    /// The document's id.
+    pub document_id: String,
+    /// Its source.
+    pub source_id: String,
+    /// Its path below the source's root.
+    pub path: String,
+}
+
+/// Chunks of `to` that are not in `from`.
+pub(crate) fn chunks_added(conn: &Connection, from: u64, to: u64) -> Result<Vec<ChangedChunk>> {
+    let sql = "
+        WITH added AS (
+          SELECT c.chunk_id, s.source_id, d.path, c.start_line, c.end_line, c.content_hash
+          FROM chunks c JOIN documents d USING (document_no) JOIN sources s USING (source_no)
+          WHERE c.generation_added > ?1 AND c.generation_added <= ?2
+          UNION ALL
+          SELECT id, source_id, path, NULL, NULL, content_hash FROM tombstones
+          WHERE kind = 'chunk' AND generation_added > ?1 AND generation_added <= ?2 AND generation_deleted > ?2
+        )
+        SELECT * FROM added WHERE NOT EXISTS (
+          SELECT 1 FROM tombstones t
+          WHERE t.id = added.chunk_id AND t.generation_added <= ?1 AND t.generation_deleted > ?1
+        )
+        ORDER BY source_id, path, start_line, chunk_id";
+    collect(conn, sql, from, to)
+}
+
+/// Chunks of `from` that are not in `to`.
+pub(crate) fn chunks_removed(conn: &Connection, from: u64, to: u64) -> Result<Vec<ChangedChunk>> {
+    let sql = "
+        SELECT id, source_id, path, NULL, NULL, content_hash FROM tombstones gone
+        WHERE kind = 'chunk' AND generation_added <= ?1 AND generation_deleted > ?1 AND generation_deleted <= ?2
+          AND NOT EXISTS (
+            SELECT 1 FROM tombstones t
+            WHERE t.id = gone.id AND t.generation_added <= ?2 AND t.generation_deleted > ?2
+          )
+          AND id NOT IN (
+            SELECT chunk_id FROM chunks WHERE generation_added > ?1 AND generation_added <= ?2
+          )
+        ORDER BY source_id, path, id";
+    collect(conn, sql, from, to)
+}
+
+fn collect(conn: &Connection, sql: &str, from: u64, to: u64) -> Result<Vec<ChangedChunk>> {
+    let mut statement = conn.prepare_cached(sql)?;
+    let read = |row: &Row<'_>| {
+        let (start, end): (Option<u32>, Option<u32>) = (row.get(3)?, row.get(4)?);
+        Ok(ChangedChunk {
+            chunk_id: row.get(0)?,
+            source_id: row.get(1)?,
+            path: row.get(2)?,
+            lines: start.zip(end),
+            content_hash: row.get(5)?,
+        })
+    };
+    let rows = statement.query_map(params![from, to], read)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Documents that were added, removed and updated.
+#[allow(clippy::type_complexity)]
+pub(crate) fn documents(
+    conn: &Connection,
+    from: u64,
+    to: u64,
+) -> Result<(Vec<ChangedDocument>, Vec<ChangedDocument>, Vec<ChangedDocument>)> {
+    // Every document that ever was, with whether it was there in each of the two generations, and whether it or
+    // any of its chunks changed in between.
+    let sql = "
+        WITH lives (document_id, source_id, path, born, died) AS (
+          SELECT d.document_id, s.source_id, d.path, d.generation_added, NULL
+          FROM documents d JOIN sources s USING (source_no)
+          UNION ALL
+          SELECT id, source_id, path, generation_added, generation_deleted FROM tombstones WHERE kind = 'document'
+        ),
+        presence AS (
+          SELECT document_id, source_id, path,
+            max(born <= ?1 AND (died IS NULL OR died > ?1)) AS before,
+            max(born <= ?2 AND (died IS NULL OR died > ?2)) AS after
+          FROM lives GROUP BY document_id
+        ),
+        touched (document_id) AS (
+          SELECT document_id FROM documents WHERE generation_updated > ?1 AND generation_updated <= ?2
+          UNION
+          SELECT document_id FROM tombstones
+          WHERE kind = 'chunk'
+            AND ((generation_added > ?1 AND generation_added <= ?2)
+              OR (generation_deleted > ?1 AND generation_deleted <= ?2))
+          UNION
+          SELECT d.document_id FROM chunks c JOIN documents d USING (document_no)
+          WHERE c.generation_added > ?1 AND c.generation_added <= ?2
+        )
+        SELECT document_id, source_id, path, before, after FROM presence
+        WHERE before <> after OR (before AND document_id IN (SELECT document_id FROM touched))
+        ORDER BY source_id, path";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query(params![from, to])?;
+    let (mut added, mut removed, mut updated) = (Vec::new(), Vec::new(), Vec::new());
+    while let Some(row) = rows.next()? {
+        let document = ChangedDocument { document_id: row.get(0)?, source_id: row.get(1)?, path: row.get(2)? };
+        match (row.get(3)?, row.get(4)?) {
+            (false, true) => added.push(document),
+            (true, false) => removed.push(document),
+            _ => updated.push(document),
+        }
+    }
+    Ok((added, removed, updated))
+}
+
+/// Whether a chunk came or went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sign {
+    Added,
+    Removed,
+}
+
+/// Calls `each` with every chunk that a generation added or removed, generation by generation.
+pub(crate) fn for_each_by_generation(
+    conn: &Connection,
+    mut each: impl FnMut(u64, Sign, ChunkId, Digest) -> Result<()>,
+) -> Result<()> {
+    let sql = "
+        SELECT generation_added AS generation, 1 AS added, chunk_id AS id, content_hash FROM chunks
+        UNION ALL
+        SELECT generation_added, 1, id, content_hash FROM tombstones WHERE kind = 'chunk'
+        UNION ALL
+        SELECT generation_deleted, 0, id, content_hash FROM tombstones WHERE kind = 'chunk'
+        ORDER BY generation";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let sign = if row.get(1)? { Sign::Added } else { Sign::Removed };
+        let (id, content): (String, String) = (row.get(2)?, row.get(3)?);
+        let damaged = || Error::Damaged { detail: format!("chunk id {id:?} or its content hash can't be read") };
+        each(
+            row.get(0)?,
+            sign,
+            ChunkId::parse(&id).ok_or_else(damaged)?,
+            Digest::parse(&content).ok_or_else(damaged)?,
+        )?;
+    }
+    Ok(())
+}

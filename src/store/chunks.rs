@@ -1,0 +1,172 @@
+//! `chunks`: the live chunks, verbatim.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::{Deserialize, Serialize};
+
+use super::wire;
+use crate::error::{Error, Result};
+use crate::model::{ChunkId, Digest, DocumentId, Span};
+
+/// A live chunk without its text.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ChunkRow {
+    pub chunk_no: i64,
+    pub chunk_index: u32,
+    #[serde(with = "wire::span")]
+    pub span: Span,
+    /// BM25 length: how many terms the lexer counts in the composition; 0 where nothing is indexed.
+    pub token_count: u32,
+    /// Whether the chunk is a heading alone: stored, never scored.
+    pub heading_only: bool,
+    pub generation_added: u64,
+    #[serde(with = "wire::document_id")]
+    pub document_id: DocumentId,
+    #[serde(with = "wire::digest")]
+    pub content: Digest,
+    pub repeat: u32,
+    /// First half of the SHA-256 over title, heading path and text.
+    pub composition: [u8; 16],
+    /// The headings above the chunk, outermost first, as a JSON array.
+    pub heading_path: String,
+}
+
+impl ChunkRow {
+    pub(crate) fn id(&self) -> ChunkId {
+        ChunkId::new(self.document_id, &self.content, self.repeat)
+    }
+
+    /// The headings above the chunk, outermost first.
+    pub(crate) fn headings(&self) -> Result<Vec<String>> {
+        parse_headings(&self.heading_path, self.chunk_no)
+    }
+}
+
+fn parse_headings(json: &str, chunk_no: i64) -> Result<Vec<String>> {
+    serde_json::from_str(json).map_err(|_| Error::Damaged {
+        detail: format!("heading_path of chunk number {chunk_no} is not a JSON array of strings"),
+    })
+}
+
+const COLUMNS: &str = "chunk_no, chunk_index, start_line, end_line, start_byte, end_byte, token_count, heading_only, \
+    generation_added, document_digest, content_digest, repeat, composition_digest, heading_path";
+
+/// The chunks of a document, in order.
+pub(crate) fn of_document(conn: &Connection, document_no: i64) -> Result<Vec<ChunkRow>> {
+    let sql = format!("SELECT {COLUMNS} FROM chunks WHERE document_no = ?1 ORDER BY chunk_index");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query([document_no])?;
+    let mut chunks = Vec::new();
+    while let Some(row) = rows.next()? {
+        chunks.push(read(row)?);
+    }
+    Ok(chunks)
+}
+
+/// The chunk with this number, its text, and the number of its document.
+pub(crate) fn by_number(conn: &Connection, chunk_no: i64) -> Result<(i64, ChunkRow, String)> {
+    let sql = format!("SELECT {COLUMNS}, document_no, text FROM chunks WHERE chunk_no = ?1");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let found = statement.query_row([chunk_no], |row| Ok((row.get(14)?, read(row), row.get(15)?))).optional()?;
+    let (document_no, row, text) = found.ok_or_else(|| missing(chunk_no))?;
+    Ok((document_no, row?, text))
+}
+
+/// The number of the chunk's document and its place in it: what breaks ties and what filters look at.
+pub(crate) fn place(conn: &Connection, chunk_no: i64) -> Result<(i64, u32)> {
+    let mut statement = conn.prepare_cached("SELECT document_no, chunk_index FROM chunks WHERE chunk_no = ?1")?;
+    let found = statement.query_row([chunk_no], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    found.ok_or_else(|| missing(chunk_no))
+}
+
+/// The text of a chunk.
+pub(crate) fn text(conn: &Connection, chunk_no: i64) -> Result<String> {
+    let mut statement = conn.prepare_cached("SELECT text FROM chunks WHERE chunk_no = ?1")?;
+    statement.query_row([chunk_no], |row| row.get(0)).optional()?.ok_or_else(|| missing(chunk_no))
+}
+
+/// The headings above a chunk, outermost first.
+pub(crate) fn headings(conn: &Connection, chunk_no: i64) -> Result<Vec<String>> {
+    let mut statement = conn.prepare_cached("SELECT heading_path FROM chunks WHERE chunk_no = ?1")?;
+    let json: Option<String> = statement.query_row([chunk_no], |row| row.get(0)).optional()?;
+    parse_headings(&json.ok_or_else(|| missing(chunk_no))?, chunk_no)
+}
+
+/// How many chunks are live.
+pub(crate) fn count(conn: &Connection) -> Result<u64> {
+    Ok(conn.prepare_cached("SELECT count(*) FROM chunks")?.query_row([], |row| row.get(0))?)
+}
+
+/// Adds a chunk.
+pub(crate) fn insert(conn: &Connection, document_no: i64, row: &ChunkRow, text: &str) -> Result<()> {
+    let sql = "INSERT INTO chunks (chunk_no, document_no, chunk_index, start_line, end_line, start_byte, end_byte, \
+               token_count, heading_only, generation_added, document_digest, content_digest, repeat, \
+               composition_digest, heading_path, text) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+    conn.prepare_cached(sql)?.execute(params![
+        row.chunk_no,
+        document_no,
+        row.chunk_index,
+        row.span.start_line,
+        row.span.end_line,
+        row.span.start_byte,
+        row.span.end_byte,
+        row.token_count,
+        row.heading_only,
+        row.generation_added,
+        row.document_id.as_bytes(),
+        row.content.as_bytes(),
+        row.repeat,
+        row.composition,
+        row.heading_path,
+        text,
+    ])?;
+    Ok(())
+}
+
+/// Gives a chunk that stayed its new place; its text, composition and number are as they were.
+pub(crate) fn relocate(conn: &Connection, row: &ChunkRow) -> Result<()> {
+    let sql = "UPDATE chunks SET chunk_index = ?2, start_line = ?3, end_line = ?4, start_byte = ?5, end_byte = ?6 \
+               WHERE chunk_no = ?1";
+    conn.prepare_cached(sql)?.execute(params![
+        row.chunk_no,
+        row.chunk_index,
+        row.span.start_line,
+        row.span.end_line,
+        row.span.start_byte,
+        row.span.end_byte,
+    ])?;
+    Ok(())
+}
+
+/// Takes the places of a document's chunks out of the way, so that [`relocate`] can give them out anew one by one.
+pub(crate) fn vacate(conn: &Connection, document_no: i64) -> Result<()> {
+    let sql = "UPDATE chunks SET chunk_index = -1 - chunk_index WHERE document_no = ?1";
+    conn.prepare_cached(sql)?.execute([document_no])?;
+    Ok(())
+}
+
+/// Removes a chunk.
+pub(crate) fn delete(conn: &Connection, chunk_no: i64) -> Result<()> {
+    conn.prepare_cached("DELETE FROM chunks WHERE chunk_no = ?1")?.execute([chunk_no])?;
+    Ok(())
+}
+
+fn read(row: &Row<'_>) -> Result<ChunkRow> {
+    Ok(ChunkRow {
+        chunk_no: row.get(0)?,
+        chunk_index: row.get(1)?,
+        span: Span { start_line: row.get(2)?, end_line: row.get(3)?, start_byte: row.get(4)?, end_byte: row.get(5)? },
+        token_count: row.get(6)?,
+        heading_only: row.get(7)?,
+        generation_added: row.get(8)?,
+        document_id: DocumentId::from_bytes(row.get(9)?),
+        content: Digest::from_bytes(row.get(10)?),
+        repeat: row.get(11)?,
+        composition: row.get(12)?,
+        heading_path: row.get(13)?,
+    })
+}
+
+fn missing(chunk_no: i64) -> Error {
+    Error::Damaged { detail: format!("chunk number {chunk_no} is indexed and not stored") }
+}

@@ -1,0 +1,164 @@
+//! Opening the SQLite file: the one place that decides how every connection is configured.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, OpenFlags};
+
+use crate::error::{Error, Result};
+
+/// Marks a SQLite file as a ragdb store: the bytes `ragd`.
+pub(super) const APPLICATION_ID: i64 = 0x7261_6764;
+
+/// How long a writer waits for another one.
+pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+const CACHE_KIB: i64 = 16 * 1024;
+const WAL_LIMIT_BYTES: i64 = 64 << 20;
+
+/// What a connection may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+/// Opens the store at `path` (absolute) and configures the connection. The caller has checked with [`probe`]
+/// that the file is a store.
+pub(super) fn open(path: &Path, access: Access) -> Result<Connection> {
+    let mode = match access {
+        Access::Read => OpenFlags::SQLITE_OPEN_READ_ONLY,
+        Access::Write => OpenFlags::SQLITE_OPEN_READ_WRITE,
+    };
+    let conn = Connection::open_with_flags(path, mode | common_flags()).map_err(|error| opening_failed(path, error))?;
+    configure(&conn, access).map_err(|error| opening_failed(path, error))?;
+    Ok(conn)
+}
+
+/// Makes and configures a database in a file that is empty so far.
+pub(super) fn open_new(path: &Path) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | common_flags();
+    let conn = Connection::open_with_flags(path, flags).map_err(|error| opening_failed(path, error))?;
+    configure(&conn, Access::Write)?;
+    Ok(conn)
+}
+
+fn common_flags() -> OpenFlags {
+    OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_EXRESCODE
+}
+
+/// The settings of every connection. None of them changes the file.
+pub(super) fn configure(conn: &Connection, access: Access) -> rusqlite::Result<()> {
+    conn.busy_timeout(BUSY_TIMEOUT)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
+    conn.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+    conn.set_prepared_statement_cache_capacity(64);
+    conn.pragma_update(None, "cell_size_check", true)?;
+    conn.pragma_update(None, "cache_size", -CACHE_KIB)?;
+    conn.pragma_update(None, "mmap_size", 0)?;
+    match access {
+        Access::Read => conn.pragma_update(None, "query_only", true),
+        Access::Write => {
+            conn.pragma_update(None, "foreign_keys", true)?;
+            conn.pragma_update(None, "synchronous", "FULL")?;
+            conn.pragma_update_and_check(None, "journal_size_limit", WAL_LIMIT_BYTES, |_| Ok(()))
+        }
+    }
+}
+
+/// What the header of a file says it is.
+pub(super) struct Header {
+    pub application_id: i64,
+    pub user_version: i64,
+}
+
+/// Reads the header through SQLite without locks, journals or any other trace, so that a file that turns out to
+/// be somebody else's was not touched.
+pub(super) fn probe(path: &Path) -> Result<Header> {
+    let metadata = match std::fs::symlink_metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(Error::StoreMissing { path: path.to_owned() });
+        }
+        Err(error) => return Err(Error::io(path, error)),
+    };
+    let foreign = |detail: &str| Error::ForeignStore { path: path.to_owned(), detail: detail.to_owned() };
+    if metadata.is_symlink() {
+        return Err(foreign("it is a symbolic link; name the file that it points to"));
+    }
+    if !metadata.is_file() {
+        return Err(foreign("it is not a regular file"));
+    }
+    if metadata.len() == 0 {
+        return Err(foreign("the file is empty; remove it to make a store there"));
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | common_flags();
+    let read = || -> rusqlite::Result<Header> {
+        let conn = Connection::open_with_flags(immutable_uri(path), flags)?;
+        let pragma = |name| conn.pragma_query_value(None, name, |row| row.get(0));
+        Ok(Header { application_id: pragma("application_id")?, user_version: pragma("user_version")? })
+    };
+    match read() {
+        Ok(header) => Ok(header),
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
+            Err(foreign("it is not a SQLite database"))
+        }
+        Err(error) => Err(opening_failed(path, error)),
+    }
+}
+
+/// `file:` URI of an absolute path with every byte that could mean something in a URI escaped.
+fn immutable_uri(path: &Path) -> String {
+    use std::fmt::Write as _;
+    let mut uri = String::from("file:");
+    for &byte in path.as_os_str().as_bytes() {
+        if byte.is_ascii_alphanumeric() || b"/._-~".contains(&byte) {
+            uri.push(byte.into());
+        } else {
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+    uri.push_str("?immutable=1");
+    uri
+}
+
+/// The files that belong to the store at `path`: the database and what SQLite keeps beside it.
+pub(crate) fn own_files(path: &Path) -> [PathBuf; 4] {
+    ["", "-wal", "-shm", "-journal"].map(|suffix| {
+        let mut name = OsString::from(path);
+        name.push(suffix);
+        name.into()
+    })
+}
+
+fn opening_failed(path: &Path, error: rusqlite::Error) -> Error {
+    use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, NotADatabase, PermissionDenied, ReadOnly};
+    match error.sqlite_error_code() {
+        Some(DatabaseBusy) => Error::Busy { path: path.to_owned(), waited_seconds: BUSY_TIMEOUT.as_secs() },
+        Some(NotADatabase) => {
+            Error::ForeignStore { path: path.to_owned(), detail: "it is not a SQLite database".into() }
+        }
+        Some(CannotOpen | PermissionDenied | ReadOnly) => {
+            Error::io(path, std::io::Error::other(format!("SQLite can't open it: {error}")))
+        }
+        _ => error.into(),
+    }
+}
+
+/// The first failure is that of a wait that ran out: says so in ragdb's words.
+pub(super) fn busy(path: &Path, error: rusqlite::Error) -> Error {
+    match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::DatabaseBusy) => {
+            Error::Busy { path: path.to_owned(), waited_seconds: BUSY_TIMEOUT.as_secs() }
+        }
+        _ => error.into(),
+    }
+}

@@ -1,0 +1,210 @@
+//! `documents`: the live documents.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::{Deserialize, Serialize};
+
+use super::wire;
+use crate::error::{Error, Result};
+use crate::model::{Digest, DocumentId, Stamps};
+
+/// A live document, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct DocumentRow {
+    #[serde(with = "wire::document_id")]
+    pub document_id: DocumentId,
+    pub source_no: i64,
+    pub source_id: String,
+    pub path: String,
+    pub title: String,
+    pub lang: String,
+    pub revision: u64,
+    #[serde(with = "wire::digest")]
+    pub content_hash: Digest,
+    pub size_bytes: u64,
+    pub lines: u32,
+    /// The front matter as a JSON object.
+    pub front_matter: Option<String>,
+    pub generation_added: u64,
+    pub generation_updated: u64,
+    /// The digest of this row and of its chunks' rows: see [`super::record`].
+    #[serde(with = "wire::digest")]
+    pub record_hash: Digest,
+}
+
+const COLUMNS: &str = "d.document_id, d.source_no, s.source_id, d.path, d.title, d.lang, d.revision, d.content_hash, \
+    d.size_bytes, d.lines, d.front_matter, d.generation_added, d.generation_updated, d.record_hash, d.document_no";
+
+const FROM: &str = "FROM documents d JOIN sources s USING (source_no)";
+
+/// A live document as a sync needs to know it to plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct StoredDocument {
+    /// The store's number for it.
+    pub document_no: i64,
+    /// The path below its source's root.
+    pub path: String,
+    /// The stamps of the file that was read, if they were settled then.
+    pub stamps: Option<Stamps>,
+    /// The digest of the file that was read.
+    pub content_hash: Digest,
+}
+
+/// All documents of a source, by path.
+pub(crate) fn manifest(conn: &Connection, source_no: i64) -> Result<Vec<StoredDocument>> {
+    let sql = "SELECT document_no, path, content_hash, size_bytes, mtime_ns, ctime_ns, inode FROM documents \
+               WHERE source_no = ?1 ORDER BY path";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query([source_no])?;
+    let mut manifest = Vec::new();
+    while let Some(row) = rows.next()? {
+        let path: String = row.get(1)?;
+        let content_hash = row.get_ref(2)?.as_str().ok().and_then(Digest::parse);
+        let content_hash = content_hash.ok_or_else(|| damaged(&path, "content_hash"))?;
+        let stamps = match (row.get(4)?, row.get(5)?, row.get(6)?) {
+            (Some(mtime_ns), Some(ctime_ns), Some(inode)) => {
+                Some(Stamps { size: row.get(3)?, mtime_ns, ctime_ns, inode })
+            }
+            _ => None,
+        };
+        manifest.push(StoredDocument { document_no: row.get(0)?, path, content_hash, stamps });
+    }
+    Ok(manifest)
+}
+
+/// The document with this number.
+pub(crate) fn by_number(conn: &Connection, document_no: i64) -> Result<DocumentRow> {
+    let sql = format!("SELECT {COLUMNS} {FROM} WHERE d.document_no = ?1");
+    let row = conn.prepare_cached(&sql)?.query_row([document_no], |row| Ok(read(row))).optional()?;
+    row.ok_or_else(|| Error::Damaged { detail: format!("document number {document_no} is missing") })?
+}
+
+/// The number and row of the document with this id.
+pub(crate) fn by_id(conn: &Connection, id: DocumentId) -> Result<Option<(i64, DocumentRow)>> {
+    let sql = format!("SELECT {COLUMNS} {FROM} WHERE d.document_id = ?1");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let row = statement.query_row([id.to_string()], |row| Ok((row.get(14)?, read(row)))).optional()?;
+    row.map(|(number, row)| Ok((number, row?))).transpose()
+}
+
+/// Calls `each` with every document, by source and path.
+pub(crate) fn for_each(conn: &Connection, mut each: impl FnMut(i64, DocumentRow) -> Result<()>) -> Result<()> {
+    let sql = format!("SELECT {COLUMNS} {FROM} ORDER BY d.source_no, d.path");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        each(row.get(14)?, read(row)?)?;
+    }
+    Ok(())
+}
+
+/// How many documents are live.
+pub(crate) fn count(conn: &Connection) -> Result<u64> {
+    Ok(conn.prepare_cached("SELECT count(*) FROM documents")?.query_row([], |row| row.get(0))?)
+}
+
+/// The path and language of a document, for filters and for breaking ties.
+pub(crate) struct Place {
+    pub path: String,
+    pub source_id: String,
+    pub lang: String,
+}
+
+/// Where a document stands.
+pub(crate) fn place(conn: &Connection, document_no: i64) -> Result<Place> {
+    let sql = format!("SELECT d.path, s.source_id, d.lang {FROM} WHERE d.document_no = ?1");
+    let read = |row: &Row<'_>| Ok(Place { path: row.get(0)?, source_id: row.get(1)?, lang: row.get(2)? });
+    let place = conn.prepare_cached(&sql)?.query_row([document_no], read).optional()?;
+    place.ok_or_else(|| Error::Damaged { detail: format!("document number {document_no} is missing") })
+}
+
+/// Adds a document and returns its number.
+pub(crate) fn insert(conn: &Connection, row: &DocumentRow, stamps: Option<Stamps>) -> Result<i64> {
+    let sql = "INSERT INTO documents (document_id, source_no, path, title, lang, revision, content_hash, size_bytes, \
+               lines, front_matter, generation_added, generation_updated, record_hash, mtime_ns, ctime_ns, inode) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+    conn.prepare_cached(sql)?.execute(params![
+        row.document_id.to_string(),
+        row.source_no,
+        row.path,
+        row.title,
+        row.lang,
+        row.revision,
+        row.content_hash.to_string(),
+        row.size_bytes,
+        row.lines,
+        row.front_matter,
+        row.generation_added,
+        row.generation_updated,
+        row.record_hash.to_string(),
+        stamps.map(|stamps| stamps.mtime_ns),
+        stamps.map(|stamps| stamps.ctime_ns),
+        stamps.map(|stamps| stamps.inode),
+    ])?;
+    Ok(conn.last_insert_rowid())
+}
+
+/// Replaces all that can change of a document.
+pub(crate) fn update(conn: &Connection, document_no: i64, row: &DocumentRow, stamps: Option<Stamps>) -> Result<()> {
+    let sql = "UPDATE documents SET title = ?2, lang = ?3, revision = ?4, content_hash = ?5, size_bytes = ?6, \
+               lines = ?7, front_matter = ?8, generation_updated = ?9, record_hash = ?10, mtime_ns = ?11, \
+               ctime_ns = ?12, inode = ?13, path = ?14 WHERE document_no = ?1";
+    conn.prepare_cached(sql)?.execute(params![
+        document_no,
+        row.title,
+        row.lang,
+        row.revision,
+        row.content_hash.to_string(),
+        row.size_bytes,
+        row.lines,
+        row.front_matter,
+        row.generation_updated,
+        row.record_hash.to_string(),
+        stamps.map(|stamps| stamps.mtime_ns),
+        stamps.map(|stamps| stamps.ctime_ns),
+        stamps.map(|stamps| stamps.inode),
+        row.path,
+    ])?;
+    Ok(())
+}
+
+/// Notes the stamps under which a file was last seen to hold what is stored. `size_bytes` is content, not a stamp.
+pub(crate) fn restamp(conn: &Connection, document_no: i64, stamps: Stamps) -> Result<()> {
+    let sql = "UPDATE documents SET mtime_ns = ?2, ctime_ns = ?3, inode = ?4 WHERE document_no = ?1";
+    conn.prepare_cached(sql)?.execute(params![document_no, stamps.mtime_ns, stamps.ctime_ns, stamps.inode])?;
+    Ok(())
+}
+
+/// Removes a document whose chunks are gone already.
+pub(crate) fn delete(conn: &Connection, document_no: i64) -> Result<()> {
+    conn.prepare_cached("DELETE FROM documents WHERE document_no = ?1")?.execute([document_no])?;
+    Ok(())
+}
+
+fn read(row: &Row<'_>) -> Result<DocumentRow> {
+    let path: String = row.get(3)?;
+    let digest = |index: usize, column: &str| -> Result<Digest> {
+        let hex: String = row.get(index)?;
+        Digest::parse(&hex).ok_or_else(|| damaged(&path, column))
+    };
+    let id: String = row.get(0)?;
+    Ok(DocumentRow {
+        document_id: DocumentId::parse(&id).ok_or_else(|| damaged(&path, "document_id"))?,
+        source_no: row.get(1)?,
+        source_id: row.get(2)?,
+        title: row.get(4)?,
+        lang: row.get(5)?,
+        revision: row.get(6)?,
+        content_hash: digest(7, "content_hash")?,
+        size_bytes: row.get(8)?,
+        lines: row.get(9)?,
+        front_matter: row.get(10)?,
+        generation_added: row.get(11)?,
+        generation_updated: row.get(12)?,
+        record_hash: digest(13, "record_hash")?,
+        path,
+    })
+}
+
+fn damaged(path: &str, column: &str) -> Error {
+    Error::Damaged { detail: format!("documents.{column} of {path} can't be read") }
+}

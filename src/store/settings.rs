@@ -1,0 +1,72 @@
+//! `settings`: what is true of the whole store.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::error::{Error, Result};
+use crate::model::{Digest, Policy};
+
+/// Written once, when the store is made.
+pub(super) fn write_origin(conn: &Connection) -> Result<()> {
+    let id: [u8; 16] = conn.query_row("SELECT randomblob(16)", [], |row| row.get(0))?;
+    let id: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    put(conn, "store_id", &id)?;
+    put(conn, "created_at", &now())?;
+    put(conn, "created_by", concat!("ragdb ", env!("CARGO_PKG_VERSION")))
+}
+
+/// The policy that the index was made under; `None` before the first sync.
+pub(crate) fn policy(conn: &Connection) -> Result<Option<Policy>> {
+    let Some(json) = get(conn, "policy")? else { return Ok(None) };
+    let damaged = |detail: String| Error::Damaged { detail };
+    let policy: Policy =
+        serde_json::from_str(&json).map_err(|error| damaged(format!("settings.policy can't be read: {error}")))?;
+    if get(conn, "policy_digest")?.as_deref() != Some(policy.digest().to_string().as_str()) {
+        return Err(damaged("settings.policy_digest is not the digest of settings.policy".into()));
+    }
+    Ok(Some(policy))
+}
+
+/// Replaces the policy.
+pub(crate) fn write_policy(conn: &Connection, policy: &Policy) -> Result<Digest> {
+    let digest = policy.digest();
+    put(conn, "policy", &policy.to_json())?;
+    put(conn, "policy_digest", &digest.to_string())?;
+    Ok(digest)
+}
+
+/// The chunk number that the next new chunk gets. Numbers are never used twice.
+pub(crate) fn next_chunk(conn: &Connection) -> Result<i64> {
+    let stored = get(conn, "next_chunk")?;
+    stored.map_or(Ok(1), |text| {
+        text.parse().map_err(|_| Error::Damaged { detail: format!("settings.next_chunk is {text:?}") })
+    })
+}
+
+/// Sets what [`next_chunk`] returns.
+pub(crate) fn write_next_chunk(conn: &Connection, next: i64) -> Result<()> {
+    put(conn, "next_chunk", &next.to_string())
+}
+
+/// All settings, by key.
+pub(crate) fn all(conn: &Connection) -> Result<Vec<(String, String)>> {
+    let mut statement = conn.prepare_cached("SELECT key, value FROM settings ORDER BY key")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn get(conn: &Connection, key: &str) -> Result<Option<String>> {
+    let mut statement = conn.prepare_cached("SELECT value FROM settings WHERE key = ?1")?;
+    Ok(statement.query_row([key], |row| row.get(0)).optional()?)
+}
+
+fn put(conn: &Connection, key: &str, value: &str) -> Result<()> {
+    let sql =
+        "INSERT INTO settings (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    conn.prepare_cached(sql)?.execute([key, value])?;
+    Ok(())
+}
+
+/// The present time in UTC, as RFC 3339 with milliseconds.
+pub(crate) fn now() -> String {
+    format!("{:.3}", jiff::Timestamp::now())
+}

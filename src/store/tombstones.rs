@@ -1,0 +1,116 @@
+//! `tombstones`: what was there once; never its text.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::error::Result;
+
+/// Why something is gone; the names are those that the table's CHECK allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reason {
+    FileDeleted,
+    TextChanged,
+    PolicyChanged,
+    SourceRemoved,
+}
+
+impl Reason {
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::FileDeleted => "file_deleted",
+            Self::TextChanged => "text_changed",
+            Self::PolicyChanged => "policy_changed",
+            Self::SourceRemoved => "source_removed",
+        }
+    }
+}
+
+/// What a tombstone stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Document,
+    Chunk,
+}
+
+/// A row to write.
+pub(crate) struct NewTombstone<'a> {
+    pub kind: Kind,
+    pub id: &'a str,
+    pub document_id: &'a str,
+    pub source_id: &'a str,
+    pub path: &'a str,
+    pub content_hash: &'a str,
+    pub generation_added: u64,
+    pub generation_deleted: u64,
+    pub reason: Reason,
+}
+
+/// Writes one tombstone.
+pub(crate) fn insert(conn: &Connection, row: &NewTombstone<'_>) -> Result<()> {
+    let sql = "INSERT INTO tombstones (kind, id, document_id, source_id, path, content_hash, generation_added, \
+               generation_deleted, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    conn.prepare_cached(sql)?.execute(params![
+        match row.kind {
+            Kind::Document => "document",
+            Kind::Chunk => "chunk",
+        },
+        row.id,
+        row.document_id,
+        row.source_id,
+        row.path,
+        row.content_hash,
+        row.generation_added,
+        row.generation_deleted,
+        row.reason.as_str(),
+    ])?;
+    Ok(())
+}
+
+/// What is known of something that is gone.
+#[derive(Clone, Debug)]
+pub(crate) struct Tombstone {
+    pub document_id: String,
+    pub source_id: String,
+    pub path: String,
+    pub content_hash: String,
+    pub generation_added: u64,
+    pub generation_deleted: u64,
+    pub reason: String,
+}
+
+const COLUMNS: &str = "document_id, source_id, path, content_hash, generation_added, generation_deleted, reason";
+
+fn read(row: &Row<'_>) -> rusqlite::Result<Tombstone> {
+    Ok(Tombstone {
+        document_id: row.get(0)?,
+        source_id: row.get(1)?,
+        path: row.get(2)?,
+        content_hash: row.get(3)?,
+        generation_added: row.get(4)?,
+        generation_deleted: row.get(5)?,
+        reason: row.get(6)?,
+    })
+}
+
+/// The newest tombstone of a document or chunk id.
+pub(crate) fn latest(conn: &Connection, id: &str) -> Result<Option<Tombstone>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM tombstones WHERE id = ?1 ORDER BY generation_deleted DESC, tombstone_no DESC LIMIT 1"
+    );
+    Ok(conn.prepare_cached(&sql)?.query_row([id], read).optional()?)
+}
+
+/// Calls `each` with every tombstone and the id that it is of, oldest first.
+pub(crate) fn for_each(conn: &Connection, mut each: impl FnMut(&str, Tombstone) -> Result<()>) -> Result<()> {
+    let sql = format!("SELECT {COLUMNS}, id FROM tombstones ORDER BY tombstone_no");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        each(&row.get::<_, String>(7)?, read(row)?)?;
+    }
+    Ok(())
+}
+
+/// How many tombstones there are.
+pub(crate) fn count(conn: &Connection) -> Result<u64> {
+    Ok(conn.prepare_cached("SELECT count(*) FROM tombstones")?.query_row([], |row| row.get(0))?)
+}
