@@ -4,19 +4,34 @@
 #![warn(clippy::pedantic)]
 #![allow(clippy::module_name_repetitions, clippy::missing_errors_doc)]
 
+mod cite;
 mod config;
 mod error;
 mod eval;
+mod history;
 mod index;
 mod ingest;
 mod lexicon;
 mod model;
+mod search;
+mod status;
 mod store;
+mod sync;
 
+pub use cite::{CiteStatus, Cited};
 pub use config::{ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};
 pub use error::{DatabaseError, Error, Failure, Result};
+pub use history::{GenerationDetail, GenerationDiff};
 pub use ingest::FAILURE_CODES;
 pub use lexicon::LEXER_VERSION;
 pub use model::{
     Bm25Policy, ChunkId, ChunkPolicy, Citation, Digest, DigestBuilder, DocumentId, Policy, SourceKind, Span, Visibility,
 };
+pub use search::{ExpectedPolicy, Explanation, Hit, QueryTermInfo, Refusal, SearchRequest, SearchResult, TermShare};
+pub use status::{OptimizeReport, SourceStatus, Status};
+pub use store::Store;
+pub use store::audits::{Audit, SqlResult, SqlValue, audits};
+pub use store::changes::{ChangedChunk, ChangedDocument};
+pub use store::generations::{ChunkCounts, DocumentCounts, Generation};
+pub use store::sources::StoredFailure;
+pub use sync::{PlannedFile, StageSeconds, SyncEvent, SyncPlan, SyncProgress, SyncReport, SyncRequest, SyncSources};

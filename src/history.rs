@@ -1,0 +1,85 @@
+//! What each published generation changed: `log`, `show` and `diff`.
+
+use crate::error::{Error, Result};
+use crate::store::Store;
+use crate::store::changes::{self, ChangedChunk, ChangedDocument};
+use crate::store::generations::{self, Generation};
+use crate::store::sources::{self, StoredFailure};
+
+/// What differs between two generations.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GenerationDiff {
+    /// The earlier generation; 0 stands for the empty store before the first.
+    pub from: u64,
+    /// The later generation.
+    pub to: u64,
+    /// Documents that are new in `to`, by source and path.
+    pub documents_added: Vec<ChangedDocument>,
+    /// Documents of `from` that are gone in `to`, by source and path.
+    pub documents_removed: Vec<ChangedDocument>,
+    /// Documents of both with other chunks or metadata in `to`, by source and path.
+    pub documents_updated: Vec<ChangedDocument>,
+    /// Chunks that are new in `to`, by source, path and line.
+    pub chunks_added: Vec<ChangedChunk>,
+    /// Chunks of `from` that are gone in `to`, by source and path. Their text is gone too.
+    pub chunks_removed: Vec<ChangedChunk>,
+}
+
+/// One generation with what it changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GenerationDetail {
+    /// Its row.
+    pub generation: Generation,
+    /// What it changed with respect to its parent.
+    pub changes: GenerationDiff,
+    /// The files that it was published without.
+    pub failures: Vec<StoredFailure>,
+}
+
+impl Store {
+    /// The newest `limit` generations (all of them for `None`), newest first.
+    ///
+    /// # Errors
+    /// [`Error::Database`] or [`Error::Damaged`] where the store can't be read.
+    pub fn log(&self, limit: Option<u64>) -> Result<Vec<Generation>> {
+        self.read(|conn| generations::newest(conn, limit))
+    }
+
+    /// What changed from generation `from` to the later generation `to`; `from` may be 0.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] where there is no such generation, [`Error::Invalid`] where `from` is after `to`.
+    pub fn diff(&self, from: u64, to: u64) -> Result<GenerationDiff> {
+        if from > to {
+            return Err(Error::Invalid { message: format!("generation {from} comes after generation {to}") });
+        }
+        self.read(|conn| {
+            for number in [from, to] {
+                if number > 0 {
+                    generations::get(conn, number)?;
+                }
+            }
+            let (documents_added, documents_removed, documents_updated) = changes::documents(conn, from, to)?;
+            Ok(GenerationDiff {
+                from,
+                to,
+                documents_added,
+                documents_removed,
+                documents_updated,
+                chunks_added: changes::chunks_added(conn, from, to)?,
+                chunks_removed: changes::chunks_removed(conn, from, to)?,
+            })
+        })
+    }
+
+    /// One generation with all that it changed.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] where there is no such generation.
+    pub fn show(&self, number: u64) -> Result<GenerationDetail> {
+        let (generation, failures) =
+            self.read(|conn| Ok((generations::get(conn, number)?, sources::failures(conn, number)?)))?;
+        let changes = self.diff(generation.parent.unwrap_or(0), number)?;
+        Ok(GenerationDetail { generation, changes, failures })
+    }
+}

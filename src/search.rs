@@ -1,0 +1,204 @@
+//! `search`: a question becomes ranked chunks.
+//!
+//! The data path, top to bottom: the query is taken apart and lexed; then, on one snapshot, the policy is checked,
+//! the index ranks, filters and phrases are looked up for chunks that would enter the result, and rows become hits.
+
+mod filter;
+mod highlight;
+mod query;
+mod types;
+
+use rusqlite::Connection;
+
+use crate::error::{Error, Result};
+use crate::index::{self, Scored};
+use crate::lexicon::{Lexer, QueryUnit};
+use crate::model::Policy;
+use crate::store::postings::PostingReader;
+use crate::store::{Store, chunks, documents, generations, settings};
+use filter::Filters;
+use query::Lexed;
+
+pub use types::{ExpectedPolicy, Explanation, Hit, QueryTermInfo, Refusal, SearchRequest, SearchResult, TermShare};
+
+/// How many refused chunks an explanation lists at most.
+const REFUSED_AT_MOST: usize = 10;
+
+/// A number that no chunk has.
+const NO_CHUNK: i64 = -1;
+
+/// The relevance floor where a request names none.
+const DEFAULT_FLOOR: f64 = 0.4;
+
+impl Store {
+    /// The best chunks for a query, best first. No chunk is relevant enough: no hits.
+    ///
+    /// # Errors
+    /// [`Error::PolicyMismatch`] where the store was indexed under other settings than the request expects or this
+    /// build has; [`Error::NotFound`] where nothing was published yet; [`Error::Invalid`] where `top_k` is 0.
+    pub fn search(&self, request: &SearchRequest) -> Result<SearchResult> {
+        if request.top_k == 0 {
+            return Err(Error::Invalid { message: "top_k is 0; ask for 1 hit or more".into() });
+        }
+        let mut lexer = Lexer::new();
+        let typed = query::parse(&request.query);
+        let lexed = query::lex(&typed, request.all_terms, &mut lexer);
+        self.read(|conn| {
+            let generation = generations::head(conn)?.ok_or_else(|| nothing_published(self))?.number;
+            let policy = settings::policy(conn)?.ok_or_else(|| nothing_published(self))?;
+            check_policy(&policy, request.expected_policy.as_ref())?;
+            let search = Search { conn, policy: &policy, lexed: &lexed, request };
+            let mut filters = Filters::new(conn, &typed, &mut lexer)?;
+            let scored = search.rank(&mut filters, search.floor())?;
+            let hits = search.hits(&scored, &typed, &mut lexer)?;
+            let (refused, terms) = if request.explain {
+                (search.refused(&scored, &mut Filters::new(conn, &typed, &mut lexer)?)?, search.terms()?)
+            } else {
+                (Vec::new(), Vec::new())
+            };
+            Ok(SearchResult { query: request.query.clone(), generation, hits, refused, terms, floor: search.floor() })
+        })
+    }
+}
+
+fn nothing_published(store: &Store) -> Error {
+    Error::NotFound { what: format!("published generation in {}; run `ragdb sync`", store.path().display()) }
+}
+
+/// A store is searched only under the settings that it was indexed under.
+pub(crate) fn check_policy(stored: &Policy, expected: Option<&ExpectedPolicy>) -> Result<()> {
+    let mut wanted = stored.clone();
+    wanted.lexer_version = crate::LEXER_VERSION;
+    if let Some(expected) = expected {
+        if let Some(chunking) = expected.chunking {
+            wanted.chunking = chunking.resolve()?;
+        }
+        wanted.bm25 = expected.bm25.unwrap_or(wanted.bm25);
+    }
+    let differences = stored.differences(&wanted);
+    if differences.is_empty() { Ok(()) } else { Err(Error::PolicyMismatch { detail: differences.join("; ") }) }
+}
+
+struct Search<'a> {
+    conn: &'a Connection,
+    policy: &'a Policy,
+    lexed: &'a Lexed,
+    request: &'a SearchRequest,
+}
+
+impl Search<'_> {
+    fn floor(&self) -> f64 {
+        self.request.floor.unwrap_or(DEFAULT_FLOOR)
+    }
+
+    /// The query as the index takes it.
+    fn query(&self, floor: f64) -> index::Query {
+        let unit_of = |term: usize| {
+            let holds = |unit: &QueryUnit| unit.terms.contains(&term);
+            self.lexed.units.iter().position(holds).and_then(|unit| u32::try_from(unit).ok())
+        };
+        let terms = self.lexed.terms.iter().enumerate().map(|(index, term)| index::QueryTerm {
+            term: term.term.clone(),
+            weight: term.weight,
+            unit: unit_of(index),
+        });
+        index::Query {
+            terms: terms.collect(),
+            required: self.lexed.required.clone(),
+            excluded: self.lexed.excluded.clone(),
+            k: self.request.top_k,
+            floor,
+            min_score: self.request.min_score.unwrap_or(0.0),
+        }
+    }
+
+    fn rank(&self, filters: &mut Filters<'_, '_>, floor: f64) -> Result<Vec<Scored>> {
+        let mut tie_key = |chunk_no: i64| {
+            let (document_no, chunk_index) = chunks::place(self.conn, chunk_no)?;
+            Ok((documents::place(self.conn, document_no)?.path, i64::from(chunk_index)))
+        };
+        let mut accept = |chunk_no: i64| filters.accept(chunk_no);
+        let mut reader = PostingReader::new(self.conn)?;
+        index::top_k(&mut reader, &self.query(floor), &self.policy.bm25, &mut accept, &mut tie_key)
+    }
+
+    fn hits(&self, scored: &[Scored], typed: &query::Typed, lexer: &mut Lexer) -> Result<Vec<Hit>> {
+        let mut highlighter = highlight::Highlighter::new(lexer, self.lexed, typed);
+        let mut hits = Vec::with_capacity(scored.len());
+        for (index, &Scored { chunk_no, score }) in scored.iter().enumerate() {
+            let (document_no, row, text) = chunks::by_number(self.conn, chunk_no)?;
+            let document = documents::by_number(self.conn, document_no)?;
+            let explanation = if self.request.explain { Some(self.explain(chunk_no)?) } else { None };
+            hits.push(Hit {
+                rank: index + 1,
+                score,
+                chunk_id: row.id(),
+                document_id: document.document_id,
+                source_id: document.source_id,
+                path: document.path,
+                title: document.title,
+                span: row.span,
+                heading_path: row.headings()?,
+                highlights: highlighter.find(&text),
+                text,
+                content_hash: row.content,
+                explanation,
+            });
+        }
+        Ok(hits)
+    }
+
+    fn explain(&self, chunk_no: i64) -> Result<Explanation> {
+        let explained = self.explain_postings(chunk_no)?;
+        let terms = explained.terms.into_iter().filter(|term| term.tf > 0).map(|term| TermShare {
+            term: term.term,
+            weight: term.weight,
+            df: term.df,
+            idf: term.idf,
+            tf: term.tf,
+            contribution: term.contribution,
+        });
+        Ok(Explanation {
+            length: explained.length.into(),
+            average_length: explained.statistics.average_length(),
+            information_share: explained.share,
+            terms: terms.collect(),
+        })
+    }
+
+    /// The best chunks that the floor refused.
+    fn refused(&self, accepted: &[Scored], filters: &mut Filters<'_, '_>) -> Result<Vec<Refusal>> {
+        let mut refused = Vec::new();
+        for Scored { chunk_no, .. } in self.rank(filters, 0.0)? {
+            if accepted.iter().any(|hit| hit.chunk_no == chunk_no) || refused.len() == REFUSED_AT_MOST {
+                continue;
+            }
+            let share = self.explain(chunk_no)?.information_share;
+            if share >= self.floor() {
+                continue;
+            }
+            let (document_no, row, _) = chunks::by_number(self.conn, chunk_no)?;
+            let path = documents::place(self.conn, document_no)?.path;
+            refused.push(Refusal {
+                chunk_id: row.id(),
+                citation: row.span.cite(path),
+                code: "below_floor",
+                detail: format!("has {share:.3} of the query's information; the floor is {:.3}", self.floor()),
+            });
+        }
+        Ok(refused)
+    }
+
+    /// What the query was understood as.
+    fn terms(&self) -> Result<Vec<QueryTermInfo>> {
+        let terms = self.explain_postings(NO_CHUNK)?.terms.into_iter();
+        Ok(terms
+            .map(|term| QueryTermInfo { term: term.term, weight: term.weight, df: term.df, idf: term.idf })
+            .collect())
+    }
+
+    fn explain_postings(&self, chunk_no: i64) -> Result<index::Explanation> {
+        let mut reader = PostingReader::new(self.conn)?;
+        index::explain(&mut reader, &self.query(self.floor()), &self.policy.bm25, chunk_no)
+    }
+}

@@ -1,0 +1,144 @@
+//! `status` and `optimize`: what a store is made of, and making it compact.
+
+use crate::error::{Error, Result};
+use crate::index;
+use crate::model::Policy;
+use crate::store::generations::{self, Generation};
+use crate::store::postings::{PostingReader, PostingWriter};
+use crate::store::{Store, chunks, connect, documents, migrate, settings, sources, tombstones};
+
+/// What a store is made of.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// The random identity that the store got when it was made: 32 hexadecimal digits.
+    pub store_id: String,
+    /// When it was made, in UTC as RFC 3339.
+    pub created_at: String,
+    /// The ragdb that made it.
+    pub created_by: String,
+    /// The version of its schema.
+    pub schema_version: i64,
+    /// The newest generation; `None` before the first sync.
+    pub generation: Option<Generation>,
+    /// The policy it was indexed under; `None` before the first sync.
+    pub policy: Option<Policy>,
+    /// Live documents.
+    pub documents: u64,
+    /// Live chunks.
+    pub chunks: u64,
+    /// Live chunks that can be found: all but bare headings and chunks without a word.
+    pub indexed_chunks: u64,
+    /// The average length of an indexed chunk, in terms.
+    pub average_length: f64,
+    /// Segments of the index.
+    pub segments: u64,
+    /// Tombstones of documents and chunks.
+    pub tombstones: u64,
+    /// Size of the file and its write-ahead log, in bytes.
+    pub file_bytes: u64,
+    /// The sources, by id.
+    pub sources: Vec<SourceStatus>,
+}
+
+/// A source and what it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceStatus {
+    /// Its id.
+    pub source_id: String,
+    /// `markdown` or `text`.
+    pub kind: String,
+    /// Its root, relative to the store's folder where it can be.
+    pub root: String,
+    /// Its live documents.
+    pub documents: u64,
+}
+
+/// What [`Store::optimize`] did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptimizeReport {
+    /// Segments before.
+    pub segments_before: u64,
+    /// Segments after: one, or none in a store without documents.
+    pub segments_after: u64,
+    /// Size of the file before, in bytes.
+    pub bytes_before: u64,
+    /// Size of the file after, in bytes.
+    pub bytes_after: u64,
+}
+
+impl Store {
+    /// What the store is made of, from one snapshot.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where settings are missing or can't be read.
+    pub fn status(&self) -> Result<Status> {
+        let file_bytes = self.size()?;
+        self.read(|conn| {
+            let all = settings::all(conn)?;
+            let setting = |key: &str| {
+                let found = all.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone());
+                found.ok_or_else(|| Error::Damaged { detail: format!("settings.{key} is missing") })
+            };
+            let reader = PostingReader::new(conn)?;
+            let statistics = index::statistics(&reader)?;
+            let mut listed = Vec::new();
+            for (number, row) in sources::all(conn)? {
+                let documents = sources::document_count(conn, number)?;
+                listed.push(SourceStatus { source_id: row.source_id, kind: row.kind, root: row.root, documents });
+            }
+            Ok(Status {
+                store_id: setting("store_id")?,
+                created_at: setting("created_at")?,
+                created_by: setting("created_by")?,
+                schema_version: migrate::SCHEMA_VERSION,
+                generation: generations::head(conn)?,
+                policy: settings::policy(conn)?,
+                documents: documents::count(conn)?,
+                chunks: chunks::count(conn)?,
+                indexed_chunks: statistics.chunks,
+                average_length: statistics.average_length(),
+                segments: reader.segments()?.len() as u64,
+                tombstones: tombstones::count(conn)?,
+                file_bytes,
+                sources: listed,
+            })
+        })
+    }
+
+    /// Merges the index's segments into one and gives free pages back to the file system. Results stay the same
+    /// to the last bit.
+    ///
+    /// # Errors
+    /// [`Error::Busy`] where another process writes, [`Error::ReadOnly`] where the store is open for reading only.
+    pub fn optimize(&self) -> Result<OptimizeReport> {
+        let (segments_before, bytes_before) = (self.segments()?, self.size()?);
+        self.write(|tx| match settings::policy(tx)? {
+            Some(policy) => index::optimize(&mut PostingWriter::new(tx)?, &policy.bm25),
+            None => Ok(()),
+        })?;
+        self.vacuum()?;
+        Ok(OptimizeReport {
+            segments_before,
+            segments_after: self.segments()?,
+            bytes_before,
+            bytes_after: self.size()?,
+        })
+    }
+
+    fn segments(&self) -> Result<u64> {
+        self.read(|conn| Ok(PostingReader::new(conn)?.segments()?.len() as u64))
+    }
+
+    /// Bytes of the file and its write-ahead log. Looks at names, opens nothing.
+    fn size(&self) -> Result<u64> {
+        let mut bytes = 0;
+        for path in &connect::own_files(self.path())[..2] {
+            match std::fs::symlink_metadata(path) {
+                Ok(metadata) => bytes += metadata.len(),
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(Error::io(path, error)),
+            }
+        }
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,346 @@
+//! `sync`: a folder becomes a generation.
+//!
+//! The data path, top to bottom: the request's sources are joined with the stored ones, walked and planned against
+//! the manifest; the files that may have changed are read, cut and lexed in parallel, outside any transaction; then
+//! one IMMEDIATE transaction checks that the parent generation is still the one planned against and publishes.
+
+mod apply;
+mod parallel;
+mod prepare;
+mod sources;
+mod spool;
+mod types;
+
+use std::path::PathBuf;
+use std::time::{Instant, SystemTime};
+
+use crate::config::SourceConfig;
+use crate::error::{Error, Failure, Result};
+use crate::index::Deaths;
+use crate::ingest::plan::{DeletionLimit, SourcePlan, guard, plan};
+use crate::ingest::source::{FileId, SourceReader};
+use crate::model::{ChunkPolicy, Policy, Stamps};
+use crate::store::documents::StoredDocument;
+use crate::store::generations::Generation;
+use crate::store::sources::SourceRow;
+use crate::store::{Store, documents, generations, settings};
+use prepare::{Context, FailedFile, Slice};
+use sources::Resolved;
+use spool::{RunSpool, Spool};
+
+pub use types::{PlannedFile, StageSeconds, SyncEvent, SyncPlan, SyncProgress, SyncReport, SyncRequest, SyncSources};
+
+/// Slices hold about this many bytes of files: enough to keep a worker busy, little enough for memory.
+const SLICE_BYTES: u64 = 4 << 20;
+
+/// How often a sync plans again because another one published meanwhile.
+const ATTEMPTS: usize = 5;
+
+/// A source with fewer documents may vanish without being asked.
+const GUARDED_DOCUMENTS: usize = 10;
+
+/// A source that is being read.
+struct Source {
+    config: SourceConfig,
+    row: SourceRow,
+    source_no: Option<i64>,
+    changed: bool,
+    reader: SourceReader,
+}
+
+/// One piece of a worker's work.
+enum Task {
+    Read { source: usize, path: String, stored: Option<StoredDocument>, reparse: bool },
+    Delete { document_no: i64, source_removed: bool },
+}
+
+/// Everything known before a file is read.
+struct Planned {
+    parent: Option<Generation>,
+    policy: Policy,
+    rebuilt: Vec<String>,
+    sources: Vec<Source>,
+    plans: Vec<SourcePlan>,
+    removed: Vec<(i64, SourceRow, Vec<StoredDocument>)>,
+    reparse: Vec<bool>,
+    started: SystemTime,
+}
+
+/// What the workers made of it.
+struct Work {
+    spool: Spool,
+    runs: RunSpool,
+    deaths: Deaths,
+    documents: u64,
+    unchanged: Vec<(i64, Option<Stamps>)>,
+    failed: Vec<FailedFile>,
+    bytes_read: u64,
+}
+
+impl Store {
+    /// Publishes one new generation from the sources of the request, or nothing where nothing changed.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] where a guard stops it, [`Error::SyncFailed`] where files failed and
+    /// [`SyncRequest::keep_going`] is not set. Nothing is published then, and the store is as it was.
+    pub fn sync(&self, request: &SyncRequest) -> Result<SyncReport> {
+        let begun = Instant::now();
+        for _ in 0..ATTEMPTS {
+            if let Some(mut report) = self.try_sync(request)? {
+                report.seconds.total = begun.elapsed().as_secs_f64();
+                return Ok(report);
+            }
+        }
+        Err(Error::Busy { path: self.path().to_owned(), waited_seconds: begun.elapsed().as_secs() })
+    }
+
+    /// What [`Store::sync`] would do with the same request, without writing anything.
+    ///
+    /// # Errors
+    /// As [`Store::sync`], but for failed files, which the plan lists.
+    pub fn plan(&self, request: &SyncRequest) -> Result<SyncPlan> {
+        let planned = self.prepare_plan(request)?;
+        let work = self.work(&planned, request)?;
+        apply::describe(&planned, work)
+    }
+
+    /// One attempt; `None` where another sync published meanwhile.
+    fn try_sync(&self, request: &SyncRequest) -> Result<Option<SyncReport>> {
+        let tell = |event| request.progress.iter().for_each(|progress| progress.event(event));
+        let mut seconds = StageSeconds::default();
+        let mut clock = Clock::start();
+        tell(SyncEvent::Walking);
+        let planned = self.prepare_plan(request)?;
+        seconds.walk = clock.lap();
+        let work = self.work(&planned, request)?;
+        seconds.read = clock.lap();
+        refuse_failures(&planned, &work, request.keep_going)?;
+        if work.documents == 0 && planned.rebuilt.is_empty() && !apply::has_bookkeeping(&planned, &work) {
+            let mut report = apply::unpublished(&planned, &work);
+            report.seconds = seconds;
+            return Ok(Some(report));
+        }
+        tell(SyncEvent::Writing { documents: work.documents });
+        let Some(mut report) = self.write(|tx| apply::publish(tx, &planned, work, &tell))? else { return Ok(None) };
+        seconds.write = clock.lap();
+        if report.published {
+            self.checkpoint()?;
+        }
+        seconds.checkpoint = clock.lap();
+        report.seconds = seconds;
+        Ok(Some(report))
+    }
+
+    /// Lists the folders and compares them with what is stored.
+    fn prepare_plan(&self, request: &SyncRequest) -> Result<Planned> {
+        let started = SystemTime::now();
+        let (parent, stored_policy, stored_sources) = self
+            .read(|conn| Ok((generations::head(conn)?, settings::policy(conn)?, crate::store::sources::all(conn)?)))?;
+        let policy = wanted_policy(request, stored_policy.as_ref())?;
+        let rebuilt = stored_policy.as_ref().map_or(Vec::new(), |stored| stored.differences(&policy));
+        let Resolved { read, removed, settings } =
+            sources::resolve(self.path(), request, stored_sources, !rebuilt.is_empty())?;
+        let own_files = FileId::of_store(self.path())?;
+        let (mut sources, mut plans, mut reparse) = (Vec::new(), Vec::new(), Vec::new());
+        for declared in read {
+            let config = declared.config;
+            let reader = SourceReader::open(&config.base, &config.path, own_files.clone(), settings.max_file_bytes)?;
+            let selection = config.selection(&settings)?;
+            let (listing, stored) = std::thread::scope(|scope| {
+                let stored = scope.spawn(|| match declared.source_no {
+                    Some(number) => self.read(|conn| documents::manifest(conn, number)),
+                    None => Ok(Vec::new()),
+                });
+                let listing = reader.list(&selection);
+                (listing, stored.join())
+            });
+            let stored = stored.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            let look_again = declared.reparse || !rebuilt.is_empty();
+            plans.push(plan(listing, stored, request.checksum || look_again));
+            reparse.push(look_again);
+            let (row, source_no, changed) = (declared.row, declared.source_no, declared.changed);
+            sources.push(Source { config, row, source_no, changed, reader });
+        }
+        let mut gone = Vec::new();
+        for (source_no, row) in removed {
+            let stored = self.read(|conn| documents::manifest(conn, source_no))?;
+            gone.push((source_no, row, stored));
+        }
+        let roots: Vec<PathBuf> = sources.iter().map(|source| source.config.root()).collect();
+        let shown: Vec<_> = roots.iter().map(PathBuf::as_path).zip(&plans).collect();
+        let limit = match (request.max_delete, settings.max_delete) {
+            (Some(most), _) => DeletionLimit::ThisSync(most),
+            (None, Some(most)) => DeletionLimit::Standing(most),
+            (None, None) => DeletionLimit::Default,
+        };
+        guard(&shown, limit)?;
+        guard_removed(&gone, request.max_delete)?;
+        Ok(Planned { parent, policy, rebuilt, sources, plans, removed: gone, reparse, started })
+    }
+
+    /// Reads, cuts and lexes all that may have changed.
+    fn work(&self, planned: &Planned, request: &SyncRequest) -> Result<Work> {
+        let tell = |event| request.progress.iter().for_each(|progress| progress.event(event));
+        let (slices, files, bytes) = slices(planned);
+        tell(SyncEvent::Reading { files, bytes });
+        let context = Context {
+            store: self,
+            sources: &planned.sources,
+            chunking: planned.policy.chunking,
+            generation: planned.parent.as_ref().map_or(1, |parent| parent.number + 1),
+            rebuild: !planned.rebuilt.is_empty(),
+            started: planned.started,
+        };
+        let folder = self.path().parent().unwrap_or(std::path::Path::new("/"));
+        let mut work = Work {
+            spool: Spool::new(folder),
+            runs: RunSpool::new(folder),
+            deaths: Deaths::default(),
+            documents: 0,
+            unchanged: Vec::new(),
+            failed: Vec::new(),
+            bytes_read: 0,
+        };
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        parallel::ordered(
+            slices,
+            threads,
+            |tasks| prepare::prepare(&context, tasks),
+            |slice| {
+                let Slice { entries, run, chunks, deaths, unchanged, failed, bytes_read } = slice?;
+                for entry in &entries {
+                    work.spool.push(entry)?;
+                }
+                work.documents += entries.len() as u64 - 1;
+                work.runs.push(&run, chunks)?;
+                work.deaths.merge(&deaths);
+                work.unchanged.extend(unchanged);
+                work.failed.extend(failed);
+                work.bytes_read += bytes_read;
+                tell(SyncEvent::Read { bytes: bytes_read });
+                Ok(())
+            },
+        )?;
+        Ok(work)
+    }
+}
+
+/// The policy that the request asks for. What it does not speak of is the store's; a new `max_chars` alone brings
+/// the default target with it, as in a new store.
+fn wanted_policy(request: &SyncRequest, stored: Option<&Policy>) -> Result<Policy> {
+    let wanted = request.chunking;
+    let Some(stored) = stored else { return Policy::new(wanted.resolve()?, request.bm25.unwrap_or_default()) };
+    let known = stored.chunking;
+    let max_chars = wanted.max_chars.unwrap_or(known.max_chars);
+    let target = if wanted.max_chars.is_some() { ChunkPolicy::default().target_chars } else { known.target_chars };
+    let target_chars = wanted.target_chars.unwrap_or(target.min(max_chars));
+    let overlap_chars = wanted.overlap_chars.unwrap_or(known.overlap_chars.min(target_chars.saturating_sub(1)));
+    Policy::new(ChunkPolicy { target_chars, max_chars, overlap_chars }, request.bm25.unwrap_or(stored.bm25))
+}
+
+/// A source that is declared no longer loses all its documents: that is asked for once it is many.
+fn guard_removed(removed: &[(i64, SourceRow, Vec<StoredDocument>)], max_delete: Option<u64>) -> Result<()> {
+    for (_, row, documents) in removed {
+        let count = documents.len();
+        if count >= GUARDED_DOCUMENTS && max_delete.is_none_or(|limit| (count as u64) > limit) {
+            return Err(Error::Refused {
+                code: "source_removed",
+                message: format!("source {} is declared no longer; its {count} documents would go", row.source_id),
+                hint: format!("declare it again; if it is meant, say --max-delete {count}"),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Failed files stop a sync unless it may go on. A rebuild can't keep what it can't read: its old chunks were cut
+/// under another policy.
+fn refuse_failures(planned: &Planned, work: &Work, keep_going: bool) -> Result<()> {
+    let failures = failures(planned, work);
+    if failures.is_empty() {
+        return Ok(());
+    }
+    if !keep_going {
+        return Err(Error::SyncFailed { failures });
+    }
+    let kept = planned.plans.iter().map(|plan| plan.kept.len()).sum::<usize>();
+    let kept = kept + work.failed.iter().filter(|failed| failed.stored).count();
+    if kept > 0 && !planned.rebuilt.is_empty() {
+        return Err(Error::Refused {
+            code: "rebuild_needs_all_files",
+            message: format!(
+                "the settings changed ({}), and {kept} stored documents can't be read to be cut anew",
+                planned.rebuilt.join("; ")
+            ),
+            hint: "mend the files first, or keep the settings".into(),
+        });
+    }
+    Ok(())
+}
+
+/// All failures of the walk and of reading, by path.
+fn failures(planned: &Planned, work: &Work) -> Vec<Failure> {
+    let walked = planned.plans.iter().flat_map(|plan| &plan.failures);
+    let read = work.failed.iter().map(|failed| &failed.failure);
+    let mut failures: Vec<Failure> = walked.chain(read).cloned().collect();
+    failures.sort_by(|a, b| (&a.path, a.code).cmp(&(&b.path, b.code)));
+    failures
+}
+
+/// Cuts the work into contiguous slices; also returns how many files and bytes are to be read.
+fn slices(planned: &Planned) -> (Vec<Vec<Task>>, u64, u64) {
+    let mut tasks: Vec<(u64, Task)> = Vec::new();
+    for (source, plan) in planned.plans.iter().enumerate() {
+        let reparse = planned.reparse[source];
+        let new = plan.new.iter().map(|file| (file, None));
+        let suspect = plan.suspect.iter().map(|suspect| (&suspect.file, Some(suspect.stored.clone())));
+        let mut files: Vec<_> = new.chain(suspect).collect();
+        files.sort_by(|a, b| a.0.path.cmp(&b.0.path));
+        for (file, stored) in files {
+            tasks.push((file.stamps.size, Task::Read { source, path: file.path.clone(), stored, reparse }));
+        }
+        let delete =
+            |document: &StoredDocument| Task::Delete { document_no: document.document_no, source_removed: false };
+        tasks.extend(plan.deleted.iter().map(|document| (0, delete(document))));
+    }
+    for (_, _, documents) in &planned.removed {
+        let delete =
+            |document: &StoredDocument| Task::Delete { document_no: document.document_no, source_removed: true };
+        tasks.extend(documents.iter().map(|document| (0, delete(document))));
+    }
+    let reads = |task: &&(u64, Task)| matches!(task.1, Task::Read { .. });
+    let files = tasks.iter().filter(reads).count() as u64;
+    let bytes: u64 = tasks.iter().map(|(bytes, _)| bytes).sum();
+    let limit = (bytes / 16).clamp(SLICE_BYTES / 16, SLICE_BYTES);
+    let (mut slices, mut slice, mut weight) = (Vec::new(), Vec::new(), 0);
+    for (bytes, task) in tasks {
+        // An entry weighs something even when it is empty: reading and deleting take time too.
+        weight += bytes + 1024;
+        slice.push(task);
+        if weight >= limit {
+            slices.push(std::mem::take(&mut slice));
+            weight = 0;
+        }
+    }
+    if !slice.is_empty() {
+        slices.push(slice);
+    }
+    (slices, files, bytes)
+}
+
+/// Measures stages.
+struct Clock(Instant);
+
+impl Clock {
+    fn start() -> Self {
+        Self(Instant::now())
+    }
+
+    /// Seconds since the last lap.
+    fn lap(&mut self) -> f64 {
+        let now = Instant::now();
+        let seconds = (now - self.0).as_secs_f64();
+        self.0 = now;
+        seconds
+    }
+}

@@ -1,0 +1,160 @@
+//! A map over tasks on several threads whose results arrive in the order of the tasks, with a bounded number of
+//! them under way.
+
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use crate::error::Result;
+
+struct State<T, R> {
+    tasks: std::iter::Enumerate<std::vec::IntoIter<T>>,
+    taken: usize,
+    delivered: usize,
+    done: BTreeMap<usize, R>,
+    stopped: bool,
+}
+
+struct Shared<T, R> {
+    state: Mutex<State<T, R>>,
+    changed: Condvar,
+}
+
+impl<T, R> Shared<T, R> {
+    fn lock(&self) -> MutexGuard<'_, State<T, R>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'a>(&self, guard: MutexGuard<'a, State<T, R>>) -> MutexGuard<'a, State<T, R>> {
+        self.changed.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stop(&self) {
+        self.lock().stopped = true;
+        self.changed.notify_all();
+    }
+}
+
+/// Stops the others when its thread leaves, whether it returns or panics.
+struct StopOnPanic<'a, T, R>(&'a Shared<T, R>);
+
+impl<T, R> Drop for StopOnPanic<'_, T, R> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop();
+        }
+    }
+}
+
+/// Runs `work` on each task and hands the results to `sink` in the tasks' order. At most `2 * threads` results
+/// are under way or waiting, so memory is bounded by the tasks' size. The first error of `sink` ends it all.
+pub(super) fn ordered<T: Send, R: Send>(
+    tasks: Vec<T>,
+    threads: usize,
+    work: impl Fn(T) -> R + Sync,
+    mut sink: impl FnMut(R) -> Result<()>,
+) -> Result<()> {
+    let count = tasks.len();
+    let threads = threads.min(count);
+    if threads <= 1 {
+        return tasks.into_iter().try_for_each(|task| sink(work(task)));
+    }
+    let state =
+        State { tasks: tasks.into_iter().enumerate(), taken: 0, delivered: 0, done: BTreeMap::new(), stopped: false };
+    let shared = Shared { state: Mutex::new(state), changed: Condvar::new() };
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| run_worker(&shared, 2 * threads, &work));
+        }
+        let result = deliver(&shared, count, &mut sink);
+        shared.stop();
+        result
+    })
+}
+
+fn run_worker<T, R>(shared: &Shared<T, R>, window: usize, work: &impl Fn(T) -> R) {
+    let _guard = StopOnPanic(shared);
+    loop {
+        let mut state = shared.lock();
+        while !state.stopped && state.taken >= state.delivered + window {
+            state = shared.wait(state);
+        }
+        if state.stopped {
+            return;
+        }
+        let Some((index, task)) = state.tasks.next() else { return };
+        state.taken += 1;
+        drop(state);
+        let result = work(task);
+        shared.lock().done.insert(index, result);
+        shared.changed.notify_all();
+    }
+}
+
+fn deliver<T, R>(shared: &Shared<T, R>, count: usize, sink: &mut impl FnMut(R) -> Result<()>) -> Result<()> {
+    for index in 0..count {
+        let mut state = shared.lock();
+        let result = loop {
+            if let Some(result) = state.done.remove(&index) {
+                break result;
+            }
+            if state.stopped {
+                return Ok(());
+            }
+            state = shared.wait(state);
+        };
+        state.delivered += 1;
+        drop(state);
+        shared.changed.notify_all();
+        sink(result)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::error::Error;
+
+    #[rstest]
+    #[case(0, 4)]
+    #[case(1, 4)]
+    #[case(100, 1)]
+    #[case(100, 4)]
+    fn results_arrive_in_order(#[case] count: usize, #[case] threads: usize) {
+        let mut seen = Vec::new();
+        let work = |task: usize| {
+            std::thread::sleep(std::time::Duration::from_micros((task % 7 * 50) as u64));
+            task * 2
+        };
+        ordered((0..count).collect(), threads, work, |result| {
+            seen.push(result);
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(seen, (0..count).map(|task| task * 2).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_error_in_the_sink_ends_it() {
+        let mut seen = 0;
+        let result = ordered(
+            (0..1000).collect(),
+            4,
+            |task: u32| task,
+            |_| {
+                seen += 1;
+                if seen == 10 { Err(Error::Invalid { message: "enough".into() }) } else { Ok(()) }
+            },
+        );
+        assert!(result.is_err());
+        assert_eq!(seen, 10);
+    }
+
+    #[test]
+    #[should_panic(expected = "a scoped thread panicked")]
+    fn a_panic_of_a_worker_is_passed_on() {
+        let _ = ordered((0..100).collect(), 4, |task: u32| assert_ne!(task, 50), |()| Ok(()));
+    }
+}

@@ -1,0 +1,365 @@
+//! The parallel part of a sync: from a file to a document that is ready to be written, outside any transaction.
+
+use std::collections::HashMap;
+use std::time::SystemTime;
+
+use super::spool::{Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument};
+use super::{Source, Task};
+use crate::error::{Failure, Result};
+use crate::index::{Deaths, Run, RunBuilder};
+use crate::ingest::chunk::{Chunked, chunk_markdown, chunk_text};
+use crate::ingest::front_matter::{self, FrontMatter};
+use crate::ingest::{InputError, code, language};
+
+use crate::lexicon::{Lexer, TermCounts};
+use crate::model::{ChunkPolicy, Digest, DocumentId, SourceKind};
+use crate::store::Store;
+use crate::store::chunks::{self, ChunkRow};
+use crate::store::documents::{self, DocumentRow};
+use crate::store::record;
+
+/// What every worker needs to know.
+pub(super) struct Context<'a> {
+    pub store: &'a Store,
+    pub sources: &'a [Source],
+    pub chunking: ChunkPolicy,
+    /// The number of the generation that is being made.
+    pub generation: u64,
+    /// Everything is cut and indexed anew: the policy changed.
+    pub rebuild: bool,
+    pub started: SystemTime,
+}
+
+/// What a worker made of one slice of tasks.
+pub(super) struct Slice {
+    pub entries: Vec<Prepared>,
+    pub run: Run,
+    /// How many chunks were numbered.
+    pub chunks: u32,
+    pub deaths: Deaths,
+    /// Documents whose content did not change, with the stamps to remember.
+    pub unchanged: Vec<(i64, Option<crate::model::Stamps>)>,
+    /// Failed files: their source, and whether an earlier version is stored.
+    pub failed: Vec<FailedFile>,
+    pub bytes_read: u64,
+}
+
+/// A file that could not become a document.
+pub(super) struct FailedFile {
+    pub source: usize,
+    pub failure: Failure,
+    /// Whether an earlier version of it is stored, and stays.
+    pub stored: bool,
+}
+
+/// Works on one slice. The lexer and its buffers are made once for each slice.
+pub(super) fn prepare(context: &Context<'_>, tasks: Vec<Task>) -> Result<Slice> {
+    let mut worker = Worker {
+        context,
+        lexer: Lexer::new(),
+        counts: TermCounts::new(),
+        run: RunBuilder::new(),
+        deaths: Deaths::default(),
+        numbered: 0,
+    };
+    let mut output = Output::default();
+    for task in tasks {
+        worker.work(task, &mut output)?;
+    }
+    let Output { mut entries, unchanged, failed, bytes_read } = output;
+    let chunks = worker.numbered;
+    entries.push(Prepared::EndOfSlice { chunks });
+    Ok(Slice { entries, run: worker.run.finish(chunks), chunks, deaths: worker.deaths, unchanged, failed, bytes_read })
+}
+
+/// What the tasks of a slice led to.
+#[derive(Default)]
+struct Output {
+    entries: Vec<Prepared>,
+    unchanged: Vec<(i64, Option<crate::model::Stamps>)>,
+    failed: Vec<FailedFile>,
+    bytes_read: u64,
+}
+
+struct Worker<'a> {
+    context: &'a Context<'a>,
+    lexer: Lexer,
+    counts: TermCounts,
+    run: RunBuilder,
+    deaths: Deaths,
+    /// How many chunks of the slice have a number so far.
+    numbered: u32,
+}
+
+/// A file's content, parsed and cut, before it is compared with what is stored.
+struct Parsed {
+    text: String,
+    hash: Digest,
+    front_matter: Option<serde_json::Map<String, serde_json::Value>>,
+    chunked: Chunked,
+}
+
+/// A document as it is stored.
+struct Stored {
+    document_no: i64,
+    row: DocumentRow,
+    chunks: Vec<ChunkRow>,
+}
+
+impl Worker<'_> {
+    fn work(&mut self, task: Task, slice: &mut Output) -> Result<()> {
+        match task {
+            Task::Delete { document_no, source_removed } => {
+                let stored = self.stored(document_no)?;
+                for chunk in &stored.chunks {
+                    self.bury(chunk, &stored.row.title)?;
+                }
+                let Stored { row, chunks, .. } = stored;
+                let deletion = PreparedDeletion { document_no, row, chunks, source_removed };
+                slice.entries.push(Prepared::Deletion(Box::new(deletion)));
+            }
+            Task::Read { source, path, stored, reparse } => {
+                let source_text = match self.context.sources[source].reader.read(&path) {
+                    Ok(text) => text,
+                    Err(failure) => {
+                        slice.failed.push(FailedFile { source, failure, stored: stored.is_some() });
+                        return Ok(());
+                    }
+                };
+                slice.bytes_read += source_text.text.len() as u64;
+                let stamps = source_text.stamps.settled(self.context.started);
+                let hash = Digest::of(&source_text.text);
+                if let Some(stored) = &stored
+                    && stored.content_hash == hash
+                    && stored.path == path
+                    && !reparse
+                {
+                    slice.unchanged.push((stored.document_no, stamps));
+                    return Ok(());
+                }
+                let parsed = match self.parse(source, source_text.text, hash) {
+                    Ok(parsed) => parsed,
+                    Err(InputError { code, message }) => {
+                        let failure = Failure { path, code, message };
+                        slice.failed.push(FailedFile { source, failure, stored: stored.is_some() });
+                        return Ok(());
+                    }
+                };
+                let stored = stored.map(|stored| self.stored(stored.document_no)).transpose()?;
+                match self.compare(source, path, parsed, stored)? {
+                    Compared::Same { document_no } => slice.unchanged.push((document_no, stamps)),
+                    Compared::Changed(mut document) => {
+                        document.stamps = stamps;
+                        slice.entries.push(Prepared::Document(document));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn stored(&self, document_no: i64) -> Result<Stored> {
+        self.context.store.read(|conn| {
+            let row = documents::by_number(conn, document_no)?;
+            Ok(Stored { document_no, row, chunks: chunks::of_document(conn, document_no)? })
+        })
+    }
+
+    fn parse(&self, source: usize, text: String, hash: Digest) -> std::result::Result<Parsed, InputError> {
+        let source = &self.context.sources[source];
+        let policy = &self.context.chunking;
+        let (body_start, fields) = match source.config.kind {
+            SourceKind::Markdown => {
+                let FrontMatter { body_start, fields } = front_matter::parse(&text)?;
+                (body_start, fields)
+            }
+            SourceKind::Text => (0, None),
+        };
+        if front_matter::is_blank(&text, body_start) {
+            return Err(InputError { code: code::EMPTY, message: "it has no text; write some or exclude it".into() });
+        }
+        for name in &source.config.required_metadata {
+            let present = fields.as_ref().and_then(|fields| fields.get(name));
+            if present.is_none_or(|value| value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty()))
+            {
+                let message = format!("its front matter has no {name:?}, which source {} requires", source.config.id);
+                return Err(InputError { code: code::MISSING_METADATA, message });
+            }
+        }
+        let chunked = match source.config.kind {
+            SourceKind::Markdown => chunk_markdown(&text, body_start, policy),
+            SourceKind::Text => chunk_text(&text, body_start, policy),
+        };
+        Ok(Parsed { text, hash, front_matter: fields, chunked })
+    }
+
+    fn compare(&mut self, source: usize, path: String, parsed: Parsed, stored: Option<Stored>) -> Result<Compared> {
+        let Parsed { text, hash, front_matter, chunked } = parsed;
+        let source_id = &self.context.sources[source].config.id;
+        let document_id = DocumentId::new(source_id, &path);
+        let title = title(front_matter.as_ref(), chunked.title.as_deref(), &path);
+        let body_start = chunked.chunks.first().map_or(0, |chunk| usize_of(chunk.span.start_byte));
+        let lang = language::of(front_matter.as_ref(), &text[body_start..]);
+        let numbered_before = self.numbered;
+        let mut matcher = Matcher::new(stored.as_ref().map_or(&[][..], |stored| &stored.chunks));
+        let mut prepared = Vec::with_capacity(chunked.chunks.len());
+        for (index, raw) in chunked.chunks.into_iter().enumerate() {
+            let body = &text[usize_of(raw.span.start_byte)..usize_of(raw.span.end_byte)];
+            let heading_path = serde_json::Value::from(raw.heading_path.as_slice()).to_string();
+            let content = Digest::of(body);
+            let repeat = matcher.repeat(&content);
+            let old = matcher.take(&content, repeat);
+            let mut row = ChunkRow {
+                chunk_no: 0,
+                chunk_index: u32::try_from(index).unwrap_or(u32::MAX),
+                span: raw.span,
+                token_count: 0,
+                heading_only: raw.heading_only,
+                generation_added: old.map_or(self.context.generation, |old| old.generation_added),
+                document_id,
+                content,
+                repeat,
+                composition: record::composition(&title, &heading_path, body),
+                heading_path,
+            };
+            let fate = match old {
+                Some(old) if self.keeps(old, &row) => {
+                    row.chunk_no = old.chunk_no;
+                    row.token_count = old.token_count;
+                    Fate::Kept { moved: old.chunk_index != row.chunk_index || old.span != row.span }
+                }
+                old => {
+                    row.chunk_no = self.numbered.into();
+                    if !raw.heading_only {
+                        self.lexer.chunk_terms(&title, &raw.heading_path, body, &mut self.counts);
+                        row.token_count = self.counts.length();
+                        self.run.add(self.numbered, row.token_count, self.counts.iter());
+                    }
+                    self.numbered += 1;
+                    match old {
+                        None => Fate::Added,
+                        Some(old) => {
+                            let title = stored.as_ref().map_or("", |stored| &stored.row.title);
+                            self.bury(old, title)?;
+                            Fate::Reindexed { old: old.chunk_no }
+                        }
+                    }
+                }
+            };
+            prepared.push(PreparedChunk { row, fate });
+        }
+        let removed = matcher.rest();
+        for chunk in &removed {
+            self.bury(chunk, stored.as_ref().map_or("", |stored| &stored.row.title))?;
+        }
+        let mut row = DocumentRow {
+            document_id,
+            source_no: 0,
+            source_id: source_id.clone(),
+            path,
+            title,
+            lang,
+            revision: 1,
+            content_hash: hash,
+            size_bytes: text.len() as u64,
+            lines: count_lines(&text),
+            front_matter: front_matter.map(|fields| serde_json::Value::Object(fields).to_string()),
+            generation_added: self.context.generation,
+            generation_updated: self.context.generation,
+            record_hash: hash,
+        };
+        if let Some(Stored { document_no, row: old, .. }) = &stored {
+            row.revision = old.revision;
+            row.generation_added = old.generation_added;
+            row.generation_updated = old.generation_updated;
+            row.record_hash = record::document(&row, prepared.iter().map(|chunk| &chunk.row));
+            if row.record_hash == old.record_hash && self.numbered == numbered_before {
+                return Ok(Compared::Same { document_no: *document_no });
+            }
+            row.revision += u64::from(old.content_hash != hash);
+            row.generation_updated = self.context.generation;
+        }
+        row.record_hash = record::document(&row, prepared.iter().map(|chunk| &chunk.row));
+        let document_no = stored.map(|stored| stored.document_no);
+        let document = PreparedDocument { source, document_no, row, stamps: None, text, chunks: prepared, removed };
+        Ok(Compared::Changed(Box::new(document)))
+    }
+
+    /// Whether the stored row, its number and its postings can stay.
+    fn keeps(&self, old: &ChunkRow, new: &ChunkRow) -> bool {
+        !self.context.rebuild && old.composition == new.composition && old.heading_only == new.heading_only
+    }
+
+    /// Counts out the postings of a chunk whose number dies. A rebuild clears the index instead.
+    fn bury(&mut self, chunk: &ChunkRow, title: &str) -> Result<()> {
+        if self.context.rebuild || chunk.heading_only {
+            return Ok(());
+        }
+        let text = self.context.store.read(|conn| chunks::text(conn, chunk.chunk_no))?;
+        self.lexer.chunk_terms(title, &chunk.headings()?, &text, &mut self.counts);
+        self.deaths.add(chunk.chunk_no, self.counts.length(), self.counts.iter());
+        Ok(())
+    }
+}
+
+enum Compared {
+    Same { document_no: i64 },
+    Changed(Box<PreparedDocument>),
+}
+
+/// Pairs a document's new chunks with its stored ones: the k-th chunk with some text with the k-th that had it.
+struct Matcher<'a> {
+    stored: HashMap<(Digest, u32), &'a ChunkRow>,
+    seen: HashMap<Digest, u32>,
+}
+
+impl<'a> Matcher<'a> {
+    fn new(stored: &'a [ChunkRow]) -> Self {
+        let stored = stored.iter().map(|chunk| ((chunk.content, chunk.repeat), chunk)).collect();
+        Self { stored, seen: HashMap::new() }
+    }
+
+    /// How many chunks with this text came before.
+    fn repeat(&mut self, content: &Digest) -> u32 {
+        let count = self.seen.entry(*content).or_default();
+        *count += 1;
+        *count - 1
+    }
+
+    fn take(&mut self, content: &Digest, repeat: u32) -> Option<&'a ChunkRow> {
+        self.stored.remove(&(*content, repeat))
+    }
+
+    /// The stored chunks that no new one took, in their order.
+    fn rest(self) -> Vec<ChunkRow> {
+        let mut rest: Vec<ChunkRow> = self.stored.into_values().cloned().collect();
+        rest.sort_unstable_by_key(|chunk| chunk.chunk_index);
+        rest
+    }
+}
+
+/// The front matter's title, else the first heading of level 1, else the file's name.
+fn title(fields: Option<&serde_json::Map<String, serde_json::Value>>, heading: Option<&str>, path: &str) -> String {
+    let declared = fields.and_then(|fields| fields.get("title")).and_then(serde_json::Value::as_str).map(str::trim);
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    [declared, heading].into_iter().flatten().find(|title| !title.is_empty()).unwrap_or(stem).to_owned()
+}
+
+/// Lines of a text: a last line without a terminator counts.
+fn count_lines(text: &str) -> u32 {
+    let bytes = text.as_bytes();
+    let line_feeds = bytes.iter().filter(|&&byte| byte == b'\n').count();
+    let lone_returns = bytes
+        .iter()
+        .enumerate()
+        .filter(|&(index, &byte)| byte == b'\r' && bytes.get(index + 1) != Some(&b'\n'))
+        .count();
+    let open = !matches!(bytes.last(), None | Some(b'\n' | b'\r'));
+    u32::try_from(line_feeds + lone_returns + usize::from(open)).unwrap_or(u32::MAX)
+}
+
+/// Files are limited to far less than the address space.
+fn usize_of(offset: u64) -> usize {
+    usize::try_from(offset).unwrap_or(usize::MAX)
+}

@@ -1,0 +1,227 @@
+//! Where prepared documents wait between the parallel work and the transaction: in memory while they are few, in
+//! a temporary file when they are not, so that a corpus larger than memory can sync.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter, Cursor, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use tempfile::SpooledTempFile;
+
+use crate::error::{Error, Result};
+use crate::index::{Run, RunReader};
+use crate::model::Stamps;
+use crate::store::chunks::ChunkRow;
+use crate::store::documents::DocumentRow;
+
+/// Up to this many bytes stay in memory.
+const IN_MEMORY: usize = 32 << 20;
+
+/// What becomes of one chunk of a prepared document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Fate {
+    /// A chunk id that was not there before.
+    Added,
+    /// The id stays, but what is indexed changed: the chunk with the number `old` is replaced.
+    Reindexed { old: i64 },
+    /// The row stays; its place may be another one.
+    Kept { moved: bool },
+}
+
+/// A chunk of a prepared document. The number of an added or reindexed chunk counts from 0 in its slice until
+/// the transaction knows where numbers begin.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct PreparedChunk {
+    pub row: ChunkRow,
+    pub fate: Fate,
+}
+
+/// A document that is ready to be written.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct PreparedDocument {
+    /// Which of the sync's sources it belongs to.
+    pub source: usize,
+    /// The number of the document that it replaces.
+    pub document_no: Option<i64>,
+    /// The row to write. Its `source_no` is set in the transaction.
+    pub row: DocumentRow,
+    pub stamps: Option<Stamps>,
+    /// The whole file.
+    pub text: String,
+    pub chunks: Vec<PreparedChunk>,
+    /// Stored chunks whose ids are gone.
+    pub removed: Vec<ChunkRow>,
+}
+
+/// A document whose file, or whose source, is gone.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) struct PreparedDeletion {
+    pub document_no: i64,
+    pub row: DocumentRow,
+    pub chunks: Vec<ChunkRow>,
+    pub source_removed: bool,
+}
+
+/// One entry of the spool.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(super) enum Prepared {
+    /// New or changed.
+    Document(Box<PreparedDocument>),
+    /// Gone.
+    Deletion(Box<PreparedDeletion>),
+    /// The end of a slice, in which this many chunks were numbered.
+    EndOfSlice { chunks: u32 },
+}
+
+/// Writes entries.
+pub(super) struct Spool {
+    folder: PathBuf,
+    file: BufWriter<SpooledTempFile>,
+    buffer: Vec<u8>,
+}
+
+impl Spool {
+    /// A spool that overflows into an unnamed file in `folder` (that of the store: the text is no more widely
+    /// readable there than it will be in the store).
+    pub(super) fn new(folder: &Path) -> Self {
+        let file = BufWriter::new(tempfile::spooled_tempfile_in(IN_MEMORY, folder));
+        Self { folder: folder.to_owned(), file, buffer: Vec::new() }
+    }
+
+    pub(super) fn push(&mut self, entry: &Prepared) -> Result<()> {
+        self.buffer.clear();
+        let buffer = std::mem::take(&mut self.buffer);
+        let failed = |error| spool_failed(&self.folder, error);
+        self.buffer = postcard::to_extend(entry, buffer).map_err(|error| failed(std::io::Error::other(error)))?;
+        let length = self.buffer.len() as u64;
+        self.file.write_all(&length.to_le_bytes()).and_then(|()| self.file.write_all(&self.buffer)).map_err(failed)
+    }
+
+    /// The entries again, in order.
+    pub(super) fn into_reader(self) -> Result<SpoolReader> {
+        let Self { folder, file, .. } = self;
+        let file = file.into_inner().map_err(|error| spool_failed(&folder, error.into_error()))?;
+        let mut reader = SpoolReader { folder, file: BufReader::with_capacity(1 << 18, file), buffer: Vec::new() };
+        reader.rewind()?;
+        Ok(reader)
+    }
+}
+
+/// Reads entries.
+pub(super) struct SpoolReader {
+    folder: PathBuf,
+    file: BufReader<SpooledTempFile>,
+    buffer: Vec<u8>,
+}
+
+impl SpoolReader {
+    fn rewind(&mut self) -> Result<()> {
+        self.file.seek(SeekFrom::Start(0)).map(drop).map_err(|error| spool_failed(&self.folder, error))
+    }
+
+    /// The next entry; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<Prepared>> {
+        match self.read() {
+            Ok(true) => {}
+            Ok(false) => return Ok(None),
+            Err(error) => return Err(spool_failed(&self.folder, error)),
+        }
+        let entry = postcard::from_bytes(&self.buffer);
+        entry.map(Some).map_err(|error| spool_failed(&self.folder, std::io::Error::other(error)))
+    }
+
+    /// Fills the buffer with the next entry's bytes; false at the end.
+    fn read(&mut self) -> std::io::Result<bool> {
+        let mut length = [0; 8];
+        match self.file.read_exact(&mut length) {
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(false),
+            other => other?,
+        }
+        let length = usize::try_from(u64::from_le_bytes(length)).map_err(std::io::Error::other)?;
+        self.buffer.resize(length, 0);
+        self.file.read_exact(&mut self.buffer)?;
+        Ok(true)
+    }
+}
+
+fn spool_failed(folder: &Path, error: std::io::Error) -> Error {
+    Error::io(folder, std::io::Error::new(error.kind(), format!("the temporary file for prepared documents: {error}")))
+}
+
+/// Where workers' runs wait for the transaction.
+pub(super) struct RunSpool {
+    folder: PathBuf,
+    in_memory: usize,
+    file: Option<Arc<File>>,
+    written: u64,
+    runs: Vec<(u32, Section)>,
+    /// How many chunks the slices so far have.
+    chunks: u32,
+}
+
+/// The bytes of one run.
+pub(super) enum Section {
+    Memory(Cursor<Vec<u8>>),
+    File { file: Arc<File>, at: u64, end: u64 },
+}
+
+impl RunSpool {
+    /// A spool that overflows into an unnamed file in `folder`.
+    pub(super) fn new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned(), in_memory: 0, file: None, written: 0, runs: Vec::new(), chunks: 0 }
+    }
+
+    /// Adds the run of the next slice, which has `chunks` new chunks.
+    pub(super) fn push(&mut self, run: &Run, chunks: u32) -> Result<()> {
+        let bytes = run.as_bytes();
+        let section = if self.in_memory + bytes.len() <= IN_MEMORY {
+            self.in_memory += bytes.len();
+            Section::Memory(Cursor::new(bytes.to_vec()))
+        } else {
+            self.append(bytes).map_err(|error| spool_failed(&self.folder, error))?
+        };
+        self.runs.push((self.chunks, section));
+        self.chunks = self.chunks.checked_add(chunks).ok_or_else(|| Error::Invalid {
+            message: "one sync can't add more than 4,294,967,295 chunks; sync fewer files at a time".into(),
+        })?;
+        Ok(())
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> std::io::Result<Section> {
+        let file = match &self.file {
+            Some(file) => file.clone(),
+            None => self.file.insert(Arc::new(tempfile::tempfile_in(&self.folder)?)).clone(),
+        };
+        file.write_all_at(bytes, self.written)?;
+        let at = self.written;
+        self.written += bytes.len() as u64;
+        Ok(Section::File { file, at, end: self.written })
+    }
+
+    /// How many chunks all slices have.
+    pub(super) fn chunks(&self) -> u32 {
+        self.chunks
+    }
+
+    /// The runs, each with the place of its first chunk among the new ones.
+    pub(super) fn into_readers(self) -> Result<Vec<(u32, RunReader<Section>)>> {
+        self.runs.into_iter().map(|(base, section)| Ok((base, RunReader::open(section)?))).collect()
+    }
+}
+
+impl Read for Section {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Memory(bytes) => bytes.read(buffer),
+            Self::File { file, at, end } => {
+                let left = usize::try_from(*end - *at).unwrap_or(usize::MAX);
+                let length = left.min(buffer.len());
+                let read = file.read_at(&mut buffer[..length], *at)?;
+                *at += read as u64;
+                Ok(read)
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! What goes into a sync and what comes out of it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::config::{ChunkSettings, Config};
+use crate::error::Failure;
+use crate::model::Bm25Policy;
+use crate::store::generations::{ChunkCounts, DocumentCounts};
+
+/// What to sync, and how.
+#[derive(Clone, Default)]
+pub struct SyncRequest {
+    /// Which folders to read.
+    pub sources: SyncSources,
+    /// Changes to how documents are cut; what is not set stays as the store has it.
+    pub chunking: ChunkSettings,
+    /// Changes to how hits are scored.
+    pub bm25: Option<Bm25Policy>,
+    /// Read and hash every file, whatever its stamps say.
+    pub checksum: bool,
+    /// Publish in spite of failed files; their last good version stays.
+    pub keep_going: bool,
+    /// How many documents may be deleted. By default a sync refuses to delete half of a source of ten documents
+    /// or more.
+    pub max_delete: Option<u64>,
+    /// Accept that a source's root is another folder than the one indexed before.
+    pub reroot: bool,
+    /// Is told how far the sync is.
+    pub progress: Option<Arc<dyn SyncProgress>>,
+}
+
+/// Where documents come from.
+#[derive(Clone, Debug, Default)]
+pub enum SyncSources {
+    /// The sources that the store knows already.
+    #[default]
+    Registered,
+    /// These folders; other sources of the store stay as they are.
+    Folders(Vec<PathBuf>),
+    /// The sources of a configuration, and the folders that the store knows from earlier calls. Sources that the
+    /// store has from a configuration and this one does not declare are removed.
+    Config(Config),
+}
+
+/// Is told how far a sync is; called from the thread that runs it.
+pub trait SyncProgress: Send + Sync {
+    /// Something happened.
+    fn event(&self, event: SyncEvent);
+}
+
+/// A step of a sync.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncEvent {
+    /// The sources' folders are being listed.
+    Walking,
+    /// This much is to be read.
+    Reading {
+        /// Files.
+        files: u64,
+        /// Bytes, as the folders list them.
+        bytes: u64,
+    },
+    /// Files of this many bytes in all were read, cut and lexed.
+    Read {
+        /// Bytes.
+        bytes: u64,
+    },
+    /// This many documents are to be written.
+    Writing {
+        /// Documents.
+        documents: u64,
+    },
+    /// One more document was written.
+    Written,
+    /// The transaction is being committed.
+    Publishing,
+}
+
+/// What a sync did.
+#[derive(Clone, Debug)]
+pub struct SyncReport {
+    /// The newest generation after the call; `None` where nothing was ever published.
+    pub generation: Option<u64>,
+    /// Whether this call published it.
+    pub published: bool,
+    /// The settings whose change made it cut and index everything anew; empty for an incremental sync.
+    pub rebuilt: Vec<String>,
+    /// What happened to documents.
+    pub documents: DocumentCounts,
+    /// What happened to chunks.
+    pub chunks: ChunkCounts,
+    /// Files that could not become documents, by source and path.
+    pub failures: Vec<Failure>,
+    /// Bytes of the files that were read.
+    pub bytes_read: u64,
+    /// How long each stage took.
+    pub seconds: StageSeconds,
+}
+
+/// How long the stages of a sync took, in seconds of wall time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct StageSeconds {
+    /// Listing folders, reading the manifest and planning.
+    pub walk: f64,
+    /// Reading, cutting and lexing files.
+    pub read: f64,
+    /// The transaction, commit included.
+    pub write: f64,
+    /// Moving the write-ahead log into the file.
+    pub checkpoint: f64,
+    /// The whole call.
+    pub total: f64,
+}
+
+/// What a sync would do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SyncPlan {
+    /// The newest generation.
+    pub generation: Option<u64>,
+    /// The settings whose change would make a sync cut and index everything anew.
+    pub rebuild: Vec<String>,
+    /// Files that would become new documents.
+    pub added: Vec<PlannedFile>,
+    /// Documents whose file changed, or which would be cut anew.
+    pub updated: Vec<PlannedFile>,
+    /// Documents whose file is gone.
+    pub deleted: Vec<PlannedFile>,
+    /// How many documents would stay as they are.
+    pub unchanged: u64,
+    /// Files that could not become documents.
+    pub failures: Vec<Failure>,
+}
+
+/// A file that a plan speaks of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedFile {
+    /// Its source.
+    pub source_id: String,
+    /// Its path below the source's root.
+    pub path: String,
+}
