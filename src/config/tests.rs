@@ -1,3 +1,5 @@
+use std::fmt::Write;
+
 use rstest::rstest;
 
 use super::*;
@@ -104,7 +106,7 @@ fn bombs_are_refused() {
         String::from("sources:\n  - id: &a0 xxxxxxxxxx\n    path: a\n    groups: &b0 [a, b, c, d, e, f, g, h, i]\n");
     for level in 1..12 {
         let list = vec![format!("*b{}", level - 1); 9].join(", ");
-        aliases += &format!("    x{level}: &b{level} [{list}]\n");
+        writeln!(aliases, "    x{level}: &b{level} [{list}]").unwrap();
     }
     assert!(parse(&aliases).is_err());
     assert!(parse(&format!("sources: {}{}", "[".repeat(50_000), "]".repeat(50_000))).is_err());

@@ -261,6 +261,15 @@ fn a_listed_file_that_is_gone_or_behind_a_link_now_is_not_read() {
     }
 }
 
+/// Ends the swapping thread also when an assertion fails.
+struct StopOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[rstest]
 #[case::leaf("sub/a.md", "outside/a.md")]
 #[case::parent("sub", "outside")]
@@ -281,6 +290,7 @@ fn no_byte_from_outside_is_read_while_links_are_swapped_in(#[case] place: &str, 
                 fs::rename(&aside, &place).unwrap();
             }
         });
+        let _stopping = StopOnDrop(&stop);
         let (mut read, mut refused) = (0, 0);
         let started = Instant::now();
         while started.elapsed() < Duration::from_millis(300) {
@@ -297,7 +307,6 @@ fn no_byte_from_outside_is_read_while_links_are_swapped_in(#[case] place: &str, 
                 }
             }
         }
-        stop.store(true, Ordering::Relaxed);
         assert!(read + refused > 100, "{read} {refused}");
     });
 }
