@@ -222,6 +222,13 @@ impl DeclaredBy {
     }
 }
 
+impl From<ChunkPolicy> for ChunkSettings {
+    fn from(policy: ChunkPolicy) -> Self {
+        let ChunkPolicy { target_chars, max_chars, overlap_chars } = policy;
+        Self { target_chars: Some(target_chars), max_chars: Some(max_chars), overlap_chars: Some(overlap_chars) }
+    }
+}
+
 impl ChunkSettings {
     /// The settings of `self`, and those of `other` where `self` has none.
     #[must_use]

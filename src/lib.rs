@@ -4,6 +4,7 @@
 #![warn(clippy::pedantic)]
 #![allow(clippy::module_name_repetitions, clippy::missing_errors_doc)]
 
+mod check;
 mod cite;
 mod config;
 mod error;
@@ -18,6 +19,7 @@ mod status;
 mod store;
 mod sync;
 
+pub use check::{Check, CheckReport, CheckRequest};
 pub use cite::{CiteStatus, Cited};
 pub use config::{ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};
 pub use error::{DatabaseError, Error, Failure, Result};

@@ -149,7 +149,7 @@ fn row_for(folder: &Path, config: &SourceConfig) -> Result<SourceRow> {
 }
 
 /// The declaration that a stored row came from.
-fn config_for(folder: &Path, row: &SourceRow) -> Result<SourceConfig> {
+pub(crate) fn config_for(folder: &Path, row: &SourceRow) -> Result<SourceConfig> {
     let unknown =
         |what: &str, value: &str| Error::Damaged { detail: format!("source {}: {what} is {value:?}", row.source_id) };
     Ok(SourceConfig {

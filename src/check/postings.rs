@@ -1,0 +1,83 @@
+//! The index against the chunks: every live chunk is lexed again and compared with its postings.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use rusqlite::Connection;
+
+use super::Findings;
+use crate::error::Result;
+use crate::index;
+use crate::lexicon::{Lexer, TermCounts};
+use crate::store::postings::PostingReader;
+use crate::store::{self, settings};
+
+/// What stands for all postings of a chunk, in whatever order they come: how many there are, and the sum of their
+/// keyed hashes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Fingerprint {
+    postings: u32,
+    sum: u64,
+}
+
+impl Fingerprint {
+    fn add(&mut self, key: &RandomState, term: &str, tf: u32) {
+        let mut hasher = key.build_hasher();
+        hasher.write(term.as_bytes());
+        hasher.write_u32(tf);
+        self.postings += 1;
+        self.sum = self.sum.wrapping_add(hasher.finish());
+    }
+}
+
+pub(super) fn index(conn: &Connection, findings: &mut Findings) -> Result<()> {
+    if settings::policy(conn)?.is_some_and(|policy| policy.lexer_version != crate::LEXER_VERSION) {
+        findings.expect(false, || "another version of the lexer made it, so it can't be compared".into());
+        return Ok(());
+    }
+    let key = RandomState::new();
+    let mut reader = PostingReader::new(conn)?;
+    let mut stored: HashMap<i64, Fingerprint> = HashMap::new();
+    index::for_each_posting(&mut reader, |term, chunk_no, tf| {
+        findings.count += 1;
+        stored.entry(chunk_no).or_default().add(&key, term, tf);
+        Ok(())
+    })?;
+    let (mut indexed, mut length) = (0, 0);
+    let (mut lexer, mut counts) = (Lexer::new(), TermCounts::new());
+    store::documents::for_each(conn, |number, document| {
+        for chunk in store::chunks::of_document(conn, number)? {
+            let found = stored.remove(&chunk.chunk_no).unwrap_or_default();
+            let mut wanted = Fingerprint::default();
+            if !chunk.heading_only {
+                let text = store::chunks::text(conn, chunk.chunk_no)?;
+                lexer.chunk_terms(&document.title, &chunk.headings()?, &text, &mut counts);
+                counts.iter().for_each(|(term, tf)| wanted.add(&key, term, tf));
+                findings.expect(counts.length() == chunk.token_count, || {
+                    format!("chunk {}: it has {} terms, not {}", chunk.id(), counts.length(), chunk.token_count)
+                });
+                indexed += u64::from(counts.length() > 0);
+                length += u64::from(index::kept_length(counts.length()));
+            }
+            findings.expect(found == wanted, || {
+                format!(
+                    "chunk {} ({}): its postings are not those of its text",
+                    chunk.id(),
+                    chunk.span.cite(&document.path)
+                )
+            });
+        }
+        Ok(())
+    })?;
+    for chunk_no in stored.keys() {
+        findings.expect(false, || format!("chunk number {chunk_no} has postings and is not stored"));
+    }
+    let statistics = index::statistics(&reader)?;
+    findings.expect((statistics.chunks, statistics.total_length) == (indexed, length), || {
+        format!(
+            "segments: they count {} chunks of {} terms; there are {indexed} of {length}",
+            statistics.chunks, statistics.total_length
+        )
+    });
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! Settings, documents, chunks and tombstones against what can be computed again.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+
+use super::Findings;
+use crate::error::Result;
+use crate::model::{ChunkId, Digest, DocumentId};
+use crate::store::chunks::ChunkRow;
+use crate::store::{self, record};
+
+/// The policy has its digest, and this build can search under it.
+pub(super) fn settings(conn: &Connection, findings: &mut Findings) -> Result<()> {
+    let all = store::settings::all(conn)?;
+    findings.count = all.len() as u64;
+    for key in ["store_id", "created_at", "created_by"] {
+        findings.expect(all.iter().any(|(known, _)| known == key), || format!("settings.{key} is missing"));
+    }
+    if let Some(policy) = store::settings::policy(conn)? {
+        findings.expect(policy.lexer_version == crate::LEXER_VERSION, || {
+            format!("indexed with lexer version {}, this build has {}", policy.lexer_version, crate::LEXER_VERSION)
+        });
+    }
+    Ok(())
+}
+
+/// Ids follow from paths, record hashes from rows.
+pub(super) fn documents(conn: &Connection, findings: &mut Findings) -> Result<()> {
+    store::documents::for_each(conn, |number, row| {
+        findings.count += 1;
+        let place = || format!("document {} ({})", row.document_id, row.path);
+        findings.expect(DocumentId::new(&row.source_id, &row.path) == row.document_id, || {
+            format!("{}: the id is not that of its source and path", place())
+        });
+        let chunks = store::chunks::of_document(conn, number)?;
+        findings.expect(record::document(&row, &chunks) == row.record_hash, || {
+            format!("{}: its row or one of its chunks' rows was changed", place())
+        });
+        findings.expect(!chunks.is_empty(), || format!("{}: it has no chunks", place()));
+        let indexes = chunks.iter().zip(0..).all(|(chunk, index)| chunk.chunk_index == index);
+        findings.expect(indexes, || format!("{}: its chunks are not numbered from 0", place()));
+        repeats(&chunks, findings);
+        Ok(())
+    })
+}
+
+/// Equal texts of a document are numbered from 0 in their order.
+fn repeats(chunks: &[ChunkRow], findings: &mut Findings) {
+    let mut seen: HashMap<Digest, u32> = HashMap::new();
+    for chunk in chunks {
+        let count = seen.entry(chunk.content).or_default();
+        findings.expect(chunk.repeat == *count, || {
+            format!("chunk {}: it is number {count} of its text in the document", chunk.id())
+        });
+        *count += 1;
+    }
+}
+
+/// Texts have their hashes and fit their places.
+pub(super) fn chunks(conn: &Connection, findings: &mut Findings) -> Result<()> {
+    store::documents::for_each(conn, |number, document| {
+        for chunk in store::chunks::of_document(conn, number)? {
+            findings.count += 1;
+            let place = || format!("chunk {} ({})", chunk.id(), chunk.span.cite(&document.path));
+            let text = store::chunks::text(conn, chunk.chunk_no)?;
+            findings.expect(chunk.document_id == document.document_id, || {
+                format!("{}: it names another document", place())
+            });
+            findings.expect(Digest::of(&text) == chunk.content, || {
+                format!("{}: its text does not have its content hash", place())
+            });
+            let composition = record::composition(&document.title, &chunk.heading_path, &text);
+            findings.expect(composition == chunk.composition, || {
+                format!("{}: title, heading path and text do not have its composition hash", place())
+            });
+            let bytes = chunk.span.end_byte.checked_sub(chunk.span.start_byte);
+            findings.expect(bytes == Some(text.len() as u64), || format!("{}: its bytes do not fit its text", place()));
+        }
+        Ok(())
+    })
+}
+
+/// Ids follow from paths, and nothing is both gone and there.
+pub(super) fn tombstones(conn: &Connection, findings: &mut Findings) -> Result<()> {
+    store::tombstones::for_each(conn, |id, row| {
+        findings.count += 1;
+        let place = || format!("tombstone of {id} ({})", row.path);
+        let document = DocumentId::parse(&row.document_id);
+        findings.expect(document == Some(DocumentId::new(&row.source_id, &row.path)), || {
+            format!("{}: the document id is not that of its source and path", place())
+        });
+        let content = Digest::parse(&row.content_hash);
+        let fits = match ChunkId::parse(id) {
+            Some(chunk) => {
+                Some(chunk.document) == document
+                    && content.is_some_and(|content| ChunkId::new(chunk.document, &content, chunk.repeat) == chunk)
+            }
+            None => DocumentId::parse(id).is_some_and(|id| Some(id) == document) && content.is_some(),
+        };
+        findings.expect(fits, || format!("{}: the id does not fit its document and content hash", place()));
+        findings.expect(row.generation_added < row.generation_deleted, || {
+            format!("{}: it was deleted before it was added", place())
+        });
+        Ok(())
+    })
+}
