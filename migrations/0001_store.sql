@@ -250,3 +250,76 @@ FROM (
   FROM chunk_lengths CROSS JOIN slot
 )
 WHERE length > 0;
+
+CREATE VIEW audit_postings AS
+WITH RECURSIVE
+slot (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM slot WHERE i < 127),
+block (b) AS (
+  SELECT 0 UNION ALL SELECT b + 1 FROM block WHERE b < (SELECT max(chunks) FROM segments) / 128
+),
+listed AS (
+  SELECT
+    segments.segment, segments.first_chunk, segments.first_row, terms.term, terms.base, terms.blocks, block.b,
+    min(128, terms.df - 128 * block.b) AS postings, terms.data,
+    CASE WHEN terms.blocks = 0 THEN hex(substr(terms.data, 1, 1)) ELSE hex(substr(terms.data, 1 + 11 * block.b, 11)) END
+      AS entry,
+    CASE WHEN block.b > 0 THEN hex(substr(terms.data, 11 * block.b - 10, 4)) END AS last_before
+  FROM segments
+  CROSS JOIN terms ON terms.segment = segments.segment
+  CROSS JOIN block ON block.b < (terms.df + 127) / 128
+),
+placed AS (
+  SELECT
+    listed.segment, listed.first_chunk, listed.term, listed.b, listed.postings,
+    CASE WHEN listed.blocks = 0 THEN listed.data ELSE posting_blocks.data END AS data,
+    CASE
+      WHEN listed.blocks = 0 THEN 1
+      ELSE instr('123456789ABCDEF', substr(entry, 15, 1)) * 256 + instr('123456789ABCDEF', substr(entry, 16, 1)) * 16
+        + instr('123456789ABCDEF', substr(entry, 17, 1))
+    END AS offset,
+    instr('123456789ABCDEF', substr(entry, CASE WHEN listed.blocks = 0 THEN 2 ELSE 18 END, 1)) AS widths,
+    CASE
+      WHEN listed.b = 0 THEN listed.base
+      ELSE 1 + instr('123456789ABCDEF', substr(last_before, 1, 1)) * 268435456
+        + instr('123456789ABCDEF', substr(last_before, 2, 1)) * 16777216
+        + instr('123456789ABCDEF', substr(last_before, 3, 1)) * 1048576
+        + instr('123456789ABCDEF', substr(last_before, 4, 1)) * 65536
+        + instr('123456789ABCDEF', substr(last_before, 5, 1)) * 4096
+        + instr('123456789ABCDEF', substr(last_before, 6, 1)) * 256
+        + instr('123456789ABCDEF', substr(last_before, 7, 1)) * 16
+        + instr('123456789ABCDEF', substr(last_before, 8, 1))
+    END AS base
+  FROM listed LEFT JOIN posting_blocks ON listed.blocks > 0 AND posting_blocks.block_row = listed.first_row
+    + instr('123456789ABCDEF', substr(entry, 9, 1)) * 1048576 + instr('123456789ABCDEF', substr(entry, 10, 1)) * 65536
+    + instr('123456789ABCDEF', substr(entry, 11, 1)) * 4096 + instr('123456789ABCDEF', substr(entry, 12, 1)) * 256
+    + instr('123456789ABCDEF', substr(entry, 13, 1)) * 16 + instr('123456789ABCDEF', substr(entry, 14, 1))
+),
+cut AS (
+  SELECT
+    segment, first_chunk, term, b, i, base,
+    substr('000000' || hex(substr(data, 1 + offset + i * (widths % 4 + 1), widths % 4 + 1)), -8) AS gap,
+    CASE widths / 4
+      WHEN 0 THEN '00000001'
+      WHEN 1 THEN '000000' || hex(substr(data, 1 + offset + postings * (widths % 4 + 1) + i, 1))
+      WHEN 2 THEN '0000' || hex(substr(data, 1 + offset + postings * (widths % 4 + 1) + i * 2, 2))
+      ELSE hex(substr(data, 1 + offset + postings * (widths % 4 + 1) + i * 4, 4))
+    END AS tf
+  FROM placed CROSS JOIN slot ON slot.i < postings
+),
+decoded AS (
+  SELECT
+    segment, term,
+    first_chunk + base + i + sum(
+      instr('123456789ABCDEF', substr(gap, 1, 1)) * 268435456 + instr('123456789ABCDEF', substr(gap, 2, 1)) * 16777216
+      + instr('123456789ABCDEF', substr(gap, 3, 1)) * 1048576 + instr('123456789ABCDEF', substr(gap, 4, 1)) * 65536
+      + instr('123456789ABCDEF', substr(gap, 5, 1)) * 4096 + instr('123456789ABCDEF', substr(gap, 6, 1)) * 256
+      + instr('123456789ABCDEF', substr(gap, 7, 1)) * 16 + instr('123456789ABCDEF', substr(gap, 8, 1))
+    ) OVER (PARTITION BY segment, term, b ORDER BY i) AS chunk_no,
+    instr('123456789ABCDEF', substr(tf, 1, 1)) * 268435456 + instr('123456789ABCDEF', substr(tf, 2, 1)) * 16777216
+    + instr('123456789ABCDEF', substr(tf, 3, 1)) * 1048576 + instr('123456789ABCDEF', substr(tf, 4, 1)) * 65536
+    + instr('123456789ABCDEF', substr(tf, 5, 1)) * 4096 + instr('123456789ABCDEF', substr(tf, 6, 1)) * 256
+    + instr('123456789ABCDEF', substr(tf, 7, 1)) * 16 + instr('123456789ABCDEF', substr(tf, 8, 1)) AS tf
+  FROM cut
+)
+SELECT decoded.segment, decoded.term, decoded.chunk_no, decoded.tf, chunks.chunk_id
+FROM decoded LEFT JOIN chunks ON chunks.chunk_no = decoded.chunk_no;

@@ -1,7 +1,7 @@
 //! Reading everything: for `check`, which lexes the chunks again and compares.
 
 use super::cursor::{Cursor, END};
-use super::lengths::LengthCache;
+use super::lengths::Lengths;
 use crate::error::Result;
 use crate::store::postings::{PostingReader, SegmentRow};
 
@@ -14,7 +14,7 @@ pub(crate) fn for_each_posting(
     mut each: impl FnMut(&str, i64, u32) -> Result<()>,
 ) -> Result<()> {
     for segment in reader.segments()? {
-        let mut lengths = LengthCache::new(segment.first_chunk);
+        let mut lengths = Lengths::on_demand(segment.first_chunk);
         let mut after: Option<String> = None;
         loop {
             let batch = reader.terms_after(segment.segment, after.as_deref(), BATCH)?;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::collect::{Callbacks, Collector, Scored};
 use super::cursor::{Cursor, END};
-use super::lengths::LengthCache;
+use super::lengths::Lengths;
 use super::plan::{Plan, Query};
 use super::score::saturation;
 use crate::error::Result;
@@ -25,7 +25,7 @@ pub(crate) fn exhaustive(
     let mut units = vec![0.0; plan.floor.units()];
     for (index, segment) in plan.segments.iter().enumerate() {
         let mut found: BTreeMap<u32, Vec<Option<f64>>> = BTreeMap::new();
-        let mut lengths = LengthCache::new(segment.first_chunk);
+        let mut lengths = Lengths::on_demand(segment.first_chunk);
         for (term, planned) in plan.terms.iter().enumerate() {
             let Some(row) = &planned.rows[index] else { continue };
             let mut cursor = Cursor::open(reader, segment, row)?;

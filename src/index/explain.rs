@@ -1,7 +1,7 @@
 //! Where one chunk's score comes from.
 
 use super::cursor::Cursor;
-use super::lengths::LengthCache;
+use super::lengths::Lengths;
 use super::plan::{Plan, Query};
 use super::score::{Statistics, saturation};
 use crate::error::Result;
@@ -53,7 +53,7 @@ pub(crate) fn explain(
         (chunk < segment.chunks).then_some((index, segment, chunk))
     });
     let length = match place {
-        Some((_, segment, chunk)) => LengthCache::new(segment.first_chunk).get(reader, chunk)?,
+        Some((_, segment, chunk)) => Lengths::on_demand(segment.first_chunk).get(reader, chunk)?,
         None => 0,
     };
     let norm = plan.formula.norm(length);

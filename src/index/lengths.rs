@@ -6,22 +6,35 @@ use crate::store::postings::{LENGTHS_PER_PAGE, PostingReader, PostingWriter, dam
 
 type Page = [u16; LENGTHS_PER_PAGE];
 
-/// The lengths of one segment's chunks, each page read when first asked for.
-pub(crate) struct LengthCache {
+/// The lengths of a range of chunks. Pages that are not there hold no live chunk.
+pub(crate) struct Lengths {
     first_page: i64,
-    /// Where the segment's first chunk stands in its page.
+    /// Where the range's first chunk stands in its page.
     offset: usize,
     pages: Vec<Option<Box<Page>>>,
 }
 
-impl LengthCache {
-    /// No page read yet, for chunk numbers from `first_chunk`.
-    pub(crate) fn new(first_chunk: i64) -> Self {
+impl Lengths {
+    /// Lengths from `first_chunk` on, each page to be read when [`Lengths::get`] first asks for it.
+    pub(crate) fn on_demand(first_chunk: i64) -> Self {
         let (first_page, offset) = place(first_chunk);
         Self { first_page, offset, pages: Vec::new() }
     }
 
-    /// The length of a chunk, numbered from the segment's first.
+    /// The lengths of `chunks` chunks from `first_chunk` on, read now: two bytes for each, where there is a page.
+    pub(crate) fn read(reader: &PostingReader<'_>, first_chunk: i64, chunks: u32) -> Result<Self> {
+        let mut all = Self::on_demand(first_chunk);
+        let last_page = place(first_chunk + i64::from(chunks)).0;
+        reader.each_lengths(all.first_page, last_page, |page, lengths| {
+            let index = usize::try_from(page - all.first_page).unwrap_or_default();
+            all.pages.resize_with(index + 1, || None);
+            all.pages[index] = Some(Box::new(*lengths));
+            Ok(true)
+        })?;
+        Ok(all)
+    }
+
+    /// The length of a chunk, numbered from the range's first.
     #[inline]
     pub(crate) fn get(&mut self, reader: &mut PostingReader<'_>, chunk: u32) -> Result<u16> {
         let at = self.offset + chunk as usize;
@@ -30,6 +43,32 @@ impl LengthCache {
             Some(Some(lengths)) => Ok(lengths[slot]),
             _ => Ok(self.load(reader, page)?[slot]),
         }
+    }
+
+    /// The same of lengths that were read.
+    #[inline]
+    pub(crate) fn loaded(&self, chunk: u32) -> u16 {
+        let at = self.offset + chunk as usize;
+        match self.pages.get(at / LENGTHS_PER_PAGE) {
+            Some(Some(lengths)) => lengths[at % LENGTHS_PER_PAGE],
+            _ => 0,
+        }
+    }
+
+    /// How many chunks of the first `chunks` that were read are live, and the sum of their lengths.
+    pub(crate) fn totals(&self, chunks: u32) -> (u64, u64) {
+        let end = self.offset + chunks as usize;
+        let (mut live, mut sum) = (0, 0);
+        for (index, page) in self.pages.iter().enumerate() {
+            let Some(page) = page else { continue };
+            let start = if index == 0 { self.offset } else { 0 };
+            let stop = end.saturating_sub(index * LENGTHS_PER_PAGE).min(LENGTHS_PER_PAGE);
+            for &length in page.get(start..stop).unwrap_or_default() {
+                live += u64::from(length > 0);
+                sum += u64::from(length);
+            }
+        }
+        (live, sum)
     }
 
     #[cold]
@@ -49,32 +88,19 @@ fn place(chunk_no: i64) -> (i64, usize) {
     (chunk_no.div_euclid(size), chunk_no.rem_euclid(size) as usize)
 }
 
-/// The lengths of `chunks` chunks from `first_chunk` on, in one piece: two bytes for each.
-pub(crate) fn read_range(reader: &mut PostingReader<'_>, first_chunk: i64, chunks: u32) -> Result<Vec<u16>> {
-    let mut all = Vec::new();
-    let mut page = [0; LENGTHS_PER_PAGE];
-    let (mut number, mut offset) = place(first_chunk);
-    while all.len() < chunks as usize {
-        reader.lengths(number, &mut page)?;
-        let wanted = (chunks as usize - all.len()).min(LENGTHS_PER_PAGE - offset);
-        all.extend_from_slice(&page[offset..offset + wanted]);
-        (number, offset) = (number + 1, 0);
-    }
-    Ok(all)
-}
-
 /// The first live chunk from `from` on, or `end`.
-pub(crate) fn first_live(reader: &mut PostingReader<'_>, from: i64, end: i64) -> Result<i64> {
-    let mut page = [0; LENGTHS_PER_PAGE];
-    let (mut number, mut offset) = place(from);
-    while number * (LENGTHS_PER_PAGE as i64) < end {
-        reader.lengths(number, &mut page)?;
-        if let Some(slot) = page[offset..].iter().position(|&length| length > 0) {
-            return Ok(end.min(number * LENGTHS_PER_PAGE as i64 + (offset + slot) as i64));
+pub(crate) fn first_live(reader: &PostingReader<'_>, from: i64, end: i64) -> Result<i64> {
+    let (first_page, offset) = place(from);
+    let mut live = end;
+    reader.each_lengths(first_page, place(end).0, |page, lengths| {
+        let start = if page == first_page { offset } else { 0 };
+        match lengths[start..].iter().position(|&length| length > 0) {
+            Some(slot) => live = end.min(page * LENGTHS_PER_PAGE as i64 + (start + slot) as i64),
+            None => return Ok(true),
         }
-        (number, offset) = (number + 1, 0);
-    }
-    Ok(end)
+        Ok(false)
+    })?;
+    Ok(live)
 }
 
 /// Writes the lengths of new chunks from `first_chunk` on.

@@ -1,6 +1,7 @@
 //! Writing posting lists: postings go in by term, rows of `posting_blocks` and one row of `terms` come out.
 
 use super::encode::{BLOCK, BLOCK_ROW_BYTES, INLINE_BYTES, SKIP_BYTES, Skip, Widths, encode_block};
+use super::lengths::Lengths;
 use super::score::{Formula, impact, saturation};
 use crate::error::{Error, Result};
 use crate::store::postings::{PostingWriter, TermRow};
@@ -10,7 +11,7 @@ pub(crate) struct ListWriter<'l> {
     segment: i64,
     first_row: i64,
     formula: Formula,
-    lengths: &'l [u16],
+    lengths: &'l Lengths,
     row: Vec<u8>,
     rows: u32,
     chunks: Vec<u32>,
@@ -24,7 +25,7 @@ pub(crate) struct ListWriter<'l> {
 
 impl<'l> ListWriter<'l> {
     /// A writer for a segment whose rows start at `first_row` and whose chunks have these lengths.
-    pub(crate) fn new(segment: i64, first_row: i64, formula: Formula, lengths: &'l [u16]) -> Self {
+    pub(crate) fn new(segment: i64, first_row: i64, formula: Formula, lengths: &'l Lengths) -> Self {
         Self {
             segment,
             first_row,
@@ -45,7 +46,7 @@ impl<'l> ListWriter<'l> {
     /// `false` says that it was dropped.
     #[inline]
     pub(crate) fn push(&mut self, writer: &mut PostingWriter<'_>, chunk: u32, tf: u32) -> Result<bool> {
-        let length = self.lengths[chunk as usize];
+        let length = self.lengths.loaded(chunk);
         if length == 0 {
             return Ok(false);
         }

@@ -6,7 +6,7 @@
 use std::io::Read;
 
 use super::intern::Interner;
-use super::lengths;
+use super::lengths::{self, Lengths};
 use super::list::ListWriter;
 use super::merge::{SegmentSource, Source, is_mostly_dead, merge_from, write_lists};
 use super::run::{RunReader, kept_length};
@@ -202,7 +202,7 @@ fn write_segment<'d, R: Read>(
     // A range of 2^32 numbers is too wide for one segment; a merge then waits until the oldest numbers are dead.
     let mut first_chunk = fresh.first_chunk;
     while let Some(oldest) = old.get(from) {
-        first_chunk = lengths::first_live(&mut writer.reader, oldest.first_chunk, end)?;
+        first_chunk = lengths::first_live(&writer.reader, oldest.first_chunk, end)?;
         if u32::try_from(end - first_chunk).is_ok() {
             break;
         }
@@ -210,12 +210,13 @@ fn write_segment<'d, R: Read>(
     }
     let merged = &old[from..];
     let chunks = u32::try_from(end - first_chunk).map_err(|_| damaged("a sync of 2^32 chunks"))?;
-    let lengths = lengths::read_range(&mut writer.reader, first_chunk, chunks)?;
+    let lengths = Lengths::read(&writer.reader, first_chunk, chunks)?;
+    let (indexed, total_length) = lengths.totals(chunks);
     let mut row = SegmentRow {
         first_chunk,
         chunks,
-        indexed: lengths.iter().filter(|&&length| length > 0).count() as u64,
-        total_length: lengths.iter().map(|&length| u64::from(length)).sum(),
+        indexed,
+        total_length,
         average_length: statistics.average_length(),
         first_row: writer.next_block_row()?,
         ..fresh

@@ -12,7 +12,7 @@
 
 use super::collect::{Callbacks, Collector, Scored};
 use super::cursor::{Cursor, END};
-use super::lengths::LengthCache;
+use super::lengths::Lengths;
 use super::plan::Plan;
 use super::score::{SLACK, saturation};
 use crate::error::Result;
@@ -46,7 +46,7 @@ pub(crate) struct Walk<'p, 'q> {
     essential: usize,
     /// `below[i]`: the sum of the bounds of `order[..i]`.
     below: Vec<f64>,
-    lengths: LengthCache,
+    lengths: Lengths,
     /// The candidate's contribution of each query term; 0 where it does not have it.
     contributions: Vec<f64>,
     touched: Vec<usize>,
@@ -96,7 +96,7 @@ impl<'p, 'q> Walk<'p, 'q> {
             lists,
             required,
             excluded,
-            lengths: LengthCache::new(segment.first_chunk),
+            lengths: Lengths::on_demand(segment.first_chunk),
             contributions: vec![0.0; plan.terms.len()],
             touched: Vec::with_capacity(plan.terms.len()),
             units: vec![0.0; plan.floor.units()],

@@ -100,6 +100,16 @@ fn term_row(row: &Row<'_>) -> Result<TermRow> {
     })
 }
 
+fn lengths_page(data: &[u8], into: &mut [u16; LENGTHS_PER_PAGE]) -> Result<()> {
+    if data.len() != 2 * LENGTHS_PER_PAGE {
+        return Err(damaged(format_args!("a page of chunk_lengths has {} bytes", data.len())));
+    }
+    for (length, bytes) in into.iter_mut().zip(data.as_chunks::<2>().0) {
+        *length = u16::from_be_bytes(*bytes);
+    }
+    Ok(())
+}
+
 fn segment_row(row: &Row<'_>) -> Result<SegmentRow> {
     let segment = SegmentRow {
         segment: row.get(0)?,
@@ -135,6 +145,8 @@ pub(crate) const SELECT_TERMS_AFTER: &str = "SELECT df, dead, max_impact, base, 
      WHERE segment = ?1 AND term > ?2 ORDER BY term LIMIT ?3";
 pub(crate) const SELECT_BLOCK_ROW: &str = "SELECT data FROM posting_blocks WHERE block_row = ?1";
 pub(crate) const SELECT_LENGTHS: &str = "SELECT lengths FROM chunk_lengths WHERE page = ?1";
+pub(crate) const SELECT_LENGTHS_BETWEEN: &str =
+    "SELECT lengths, page FROM chunk_lengths WHERE page BETWEEN ?1 AND ?2 ORDER BY page";
 
 /// Reads the index of one connection; it holds its statements, so make one for each query. What it reads is one
 /// snapshot only inside a transaction, which is the caller's to open.
@@ -207,16 +219,30 @@ impl<'c> PostingReader<'c> {
     /// Puts one page of chunk lengths into `into`: all zeros where there is no such row.
     pub(crate) fn lengths(&mut self, page: i64, into: &mut [u16; LENGTHS_PER_PAGE]) -> Result<()> {
         let mut rows = self.lengths.query(params![page])?;
-        let Some(row) = rows.next()? else {
-            into.fill(0);
-            return Ok(());
-        };
-        let data = blob(row, 0, "chunk_lengths.lengths")?;
-        if data.len() != 2 * LENGTHS_PER_PAGE {
-            return Err(damaged(format_args!("chunk_lengths page {page} has {} bytes", data.len())));
+        match rows.next()? {
+            Some(row) => lengths_page(blob(row, 0, "chunk_lengths.lengths")?, into),
+            None => {
+                into.fill(0);
+                Ok(())
+            }
         }
-        for (length, bytes) in into.iter_mut().zip(data.chunks_exact(2)) {
-            *length = u16::from_be_bytes([bytes[0], bytes[1]]);
+    }
+
+    /// Calls `each` with the pages of chunk lengths that there are from `first` to `last`, until it says `false`.
+    pub(crate) fn each_lengths(
+        &self,
+        first: i64,
+        last: i64,
+        mut each: impl FnMut(i64, &[u16; LENGTHS_PER_PAGE]) -> Result<bool>,
+    ) -> Result<()> {
+        let mut statement = self.connection.prepare_cached(SELECT_LENGTHS_BETWEEN)?;
+        let mut rows = statement.query(params![first, last])?;
+        let mut lengths = [0; LENGTHS_PER_PAGE];
+        while let Some(row) = rows.next()? {
+            lengths_page(blob(row, 0, "chunk_lengths.lengths")?, &mut lengths)?;
+            if !each(row.get(1)?, &lengths)? {
+                break;
+            }
         }
         Ok(())
     }
@@ -341,6 +367,9 @@ impl<'c> PostingWriter<'c> {
 /// Named here so that the tests of the index need not name `rusqlite`.
 #[cfg(test)]
 pub(crate) type ScratchConnection = Connection;
+/// The same for its statements.
+#[cfg(test)]
+pub(crate) type ScratchStatement<'c> = rusqlite::Statement<'c>;
 
 /// An empty index in memory, with the whole schema and generations 1 to `generations`.
 #[cfg(test)]
