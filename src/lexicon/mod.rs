@@ -4,6 +4,7 @@
 //! score. The same text gives the same terms on every machine; a change of the rules is a new [`LEXER_VERSION`].
 
 mod compound;
+mod floor;
 mod fold;
 mod query;
 mod segment;
@@ -19,6 +20,7 @@ use compound::Compound;
 use segment::{Segmenter, Visitor, Word};
 use stem::Stems;
 
+pub(crate) use floor::{DEFAULT_FLOOR, FloorRule};
 pub(crate) use query::{LexedQuery, QueryTerm, QueryUnit};
 pub(crate) use terms::TermCounts;
 

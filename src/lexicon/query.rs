@@ -31,14 +31,18 @@ pub(crate) struct QueryTerm {
 }
 
 /// One piece of what a query asks for: a word with its parts, or a pair of characters of a run.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct QueryUnit {
     /// The piece as the query has it.
     pub(crate) surface: String,
     /// Indexes of terms: a chunk has the unit if it has all of these. Never empty.
     pub(crate) primary: Vec<usize>,
-    /// Indexes of all terms that carry some of the unit's information; `primary` is among them.
-    pub(crate) terms: Vec<usize>,
+    /// Indexes of terms of which each alone stands for the unit: the wholes of a compound.
+    pub(crate) wholes: Vec<usize>,
+    /// Indexes of terms that all together are some of the unit: the characters of a pair, the word of `C++`.
+    pub(crate) partial: Vec<usize>,
+    /// Whether this is a character or a pair of a run.
+    pub(crate) of_run: bool,
 }
 
 /// What a query asks for. Scores are summed in the order of `terms`.
@@ -177,13 +181,14 @@ impl Builder<'_> {
         self.exact(&stem, weight)
     }
 
-    fn unit(&mut self, source: Range<usize>, mut primary: Vec<usize>, mut terms: Vec<usize>) {
-        for indexes in [&mut primary, &mut terms] {
+    fn unit(&mut self, source: Range<usize>, mut unit: QueryUnit) {
+        for indexes in [&mut unit.primary, &mut unit.wholes, &mut unit.partial] {
             indexes.sort_unstable();
             indexes.dedup();
         }
-        if !primary.is_empty() && self.seen.insert((primary.clone(), terms.clone())) {
-            self.query.units.push(QueryUnit { surface: self.text[source].to_owned(), primary, terms });
+        if !unit.primary.is_empty() && self.seen.insert((unit.primary.clone(), unit.wholes.clone())) {
+            self.text[source].clone_into(&mut unit.surface);
+            self.query.units.push(unit);
         }
     }
 
@@ -199,31 +204,33 @@ impl Builder<'_> {
             };
             primary.push(self.stemmed(leaf, weight));
         }
-        let mut terms = primary.clone();
-        terms.extend(group.wholes.iter().map(|whole| self.stemmed(whole, WHOLE_WEIGHT)));
+        let wholes = group.wholes.iter().map(|whole| self.stemmed(whole, WHOLE_WEIGHT)).collect();
         let exact: Vec<usize> = group.exact.iter().map(|term| self.exact(term, 1.0)).collect();
-        terms.extend(&exact);
+        let mut partial = Vec::new();
         if !exact.is_empty() && group.leaves.len() <= 1 {
-            primary = exact;
+            partial = std::mem::replace(&mut primary, exact);
         }
-        self.unit(group.source.clone(), primary, terms);
+        self.unit(group.source.clone(), QueryUnit { primary, wholes, partial, ..QueryUnit::default() });
     }
 
     fn run(&mut self, run: &[char], sources: &[Range<usize>]) {
         let is_hiragana = |c: char| matches!(c, '\u{3041}'..='\u{309f}');
+        let unit = QueryUnit { of_run: true, ..QueryUnit::default() };
         if let ([c], [source]) = (run, sources) {
             let weight = if is_hiragana(*c) { HIRAGANA_WEIGHT } else { 1.0 };
-            let term = self.exact(c.encode_utf8(&mut [0; 4]), weight);
-            return self.unit(source.clone(), vec![term], vec![term]);
+            let primary = vec![self.exact(c.encode_utf8(&mut [0; 4]), weight)];
+            return self.unit(source.clone(), QueryUnit { primary, ..unit });
         }
-        for (pair, sources) in run.windows(2).zip(sources.windows(2)) {
-            let weight = if pair.iter().all(|&c| is_hiragana(c)) { HIRAGANA_PAIR_WEIGHT } else { 1.0 };
-            let term = self.exact(&String::from_iter(pair), weight);
-            self.unit(sources[0].start..sources[1].end, vec![term], vec![term]);
-        }
+        let mut characters = Vec::with_capacity(run.len());
         for &c in run {
             let weight = if is_hiragana(c) { HIRAGANA_WEIGHT } else { CHARACTER_WEIGHT };
-            self.exact(c.encode_utf8(&mut [0; 4]), weight);
+            characters.push(self.exact(c.encode_utf8(&mut [0; 4]), weight));
+        }
+        for (at, pair) in run.windows(2).enumerate() {
+            let weight = if pair.iter().all(|&c| is_hiragana(c)) { HIRAGANA_PAIR_WEIGHT } else { 1.0 };
+            let primary = vec![self.exact(&String::from_iter(pair), weight)];
+            let partial = characters[at..at + 2].to_vec();
+            self.unit(sources[at].start..sources[at + 1].end, QueryUnit { primary, partial, ..unit.clone() });
         }
     }
 }
