@@ -94,7 +94,7 @@ impl Search<'_> {
     /// The query as the index takes it.
     fn query(&self, floor: f64) -> index::Query {
         let unit_of = |term: usize| {
-            let holds = |unit: &QueryUnit| unit.terms.contains(&term);
+            let holds = |unit: &QueryUnit| unit.primary.contains(&term);
             self.lexed.units.iter().position(holds).and_then(|unit| u32::try_from(unit).ok())
         };
         let terms = self.lexed.terms.iter().enumerate().map(|(index, term)| index::QueryTerm {

@@ -164,8 +164,12 @@ impl Lexed {
             .collect();
         let renumber = |list: Vec<usize>| list.into_iter().map(|index| indexes[index]).collect::<Vec<_>>();
         for unit in query.units {
-            let unit =
-                QueryUnit { surface: unit.surface, primary: renumber(unit.primary), terms: renumber(unit.terms) };
+            let unit = QueryUnit {
+                primary: renumber(unit.primary),
+                wholes: renumber(unit.wholes),
+                partial: renumber(unit.partial),
+                ..unit
+            };
             if required {
                 self.required.extend(&unit.primary);
             }

@@ -73,8 +73,13 @@ mod tests {
         let mut conn = Connection::open_in_memory().unwrap();
         apply(&mut conn).unwrap();
         let sql = "SELECT name FROM pragma_table_list WHERE type = 'table' AND NOT strict AND name NOT LIKE 'sqlite_%'";
-        let lax: Vec<String> =
-            conn.prepare(sql).unwrap().query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+        let lax: Vec<String> = conn
+            .prepare(sql)
+            .unwrap()
+            .query_map([], |row| row.get(0))
+            .unwrap()
+            .map(std::result::Result::unwrap)
+            .collect();
         assert_eq!(lax, Vec::<String>::new());
     }
 }

@@ -6,6 +6,7 @@ use rstest::rstest;
 use super::DeletionLimit::{Default, Standing, ThisSync};
 use super::*;
 use crate::ingest::code;
+use crate::model::{Digest, Stamps};
 
 fn stamps(version: i64) -> Stamps {
     Stamps { size: 10, mtime_ns: version, ctime_ns: version, inode: 7 }

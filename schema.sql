@@ -1,0 +1,370 @@
+-- The current schema of a ragdb store, column by column: what an auditor reads first. Never executed: a store is made
+-- by migrations/ alone, and a test holds that the two give the same structure.
+--
+-- application_id is 0x72616764 ('ragd'), user_version is the number of migrations. Hashes are lower-case hex, times are
+-- RFC 3339 UTC text, lists are JSON. Lines begin at 1, bytes at 0.
+
+-- One setting of the store: store_id, created_at, created_by, policy (JSON), policy_digest, next_chunk.
+CREATE TABLE settings (
+  key TEXT PRIMARY KEY,  -- the setting's name
+  value TEXT NOT NULL  -- its value, as text
+) STRICT, WITHOUT ROWID;
+
+-- One published sync. `digest` is SHA-256 over the parent's digest, the number, the policy digest and, document by
+-- document in order of id, the ids and content hashes of the chunks removed and added. It can be computed again from
+-- `chunks` and `tombstones`; `ragdb check` does.
+CREATE TABLE generations (
+  generation INTEGER PRIMARY KEY CHECK (generation >= 1),  -- 1 for the first, then one more each
+  parent INTEGER REFERENCES generations (generation),  -- the generation it was made from; NULL for the first
+  published_at TEXT NOT NULL,  -- UTC, RFC 3339
+  documents_added INTEGER NOT NULL,  -- documents that were not there before
+  documents_updated INTEGER NOT NULL,  -- documents whose content, title or metadata changed
+  documents_deleted INTEGER NOT NULL,  -- documents whose file or source is gone
+  documents_unchanged INTEGER NOT NULL,  -- documents of the sources read that stayed as they were
+  documents_failed INTEGER NOT NULL,  -- files that it was published without: see sync_failures
+  chunks_added INTEGER NOT NULL,  -- chunk ids that were not there before
+  chunks_removed INTEGER NOT NULL,  -- chunk ids that are gone: see tombstones
+  chunks_reused INTEGER NOT NULL,  -- chunk ids of changed documents that stayed
+  policy_digest TEXT NOT NULL CHECK (length(policy_digest) = 64),  -- SHA-256 of the policy it was indexed under
+  digest TEXT NOT NULL CHECK (length(digest) = 64),  -- see above; hex
+  parent_digest TEXT CHECK (length(parent_digest) = 64),  -- the parent's digest
+  tool_version TEXT NOT NULL,  -- the ragdb that published it
+  record_hash TEXT NOT NULL CHECK (length(record_hash) = 64),  -- SHA-256 over the other columns
+  CHECK ((parent IS NULL) = (parent_digest IS NULL))
+) STRICT;
+
+-- A declared source. Lists are JSON arrays of strings.
+CREATE TABLE sources (
+  source_no INTEGER PRIMARY KEY,  -- internal number
+  source_id TEXT NOT NULL UNIQUE,  -- the declared id, part of each document's identity
+  kind TEXT NOT NULL CHECK (kind IN ('markdown', 'text')),  -- markdown: .md .markdown .mdx; text: .txt
+  root TEXT NOT NULL,  -- its folder, as seen from the folder of this file
+  -- declared_by: ragdb.yaml, or a folder on the command line
+  declared_by TEXT NOT NULL CHECK (declared_by IN ('config', 'argument')),
+  scope TEXT,  -- a label
+  -- visibility: how widely its documents may be read
+  visibility TEXT NOT NULL CHECK (visibility IN ('public', 'internal', 'private')),
+  tenant TEXT,  -- whom it belongs to
+  groups TEXT NOT NULL CHECK (json_valid(groups)),  -- groups that may read it
+  include TEXT NOT NULL CHECK (json_valid(include)),  -- patterns of files to take
+  exclude TEXT NOT NULL CHECK (json_valid(exclude)),  -- patterns to leave out
+  -- required_metadata: front matter fields that each document must have
+  required_metadata TEXT NOT NULL CHECK (json_valid(required_metadata)),
+  hidden INTEGER NOT NULL CHECK (hidden IN (0, 1))  -- 1: names that begin with a dot are read too
+) STRICT;
+
+-- A live document: one file.
+CREATE TABLE documents (
+  document_no INTEGER PRIMARY KEY,  -- internal number
+  -- document_id: first 32 hex digits of SHA-256 over source id, NUL, path (NFC)
+  document_id TEXT NOT NULL UNIQUE CHECK (length(document_id) = 32),
+  source_no INTEGER NOT NULL REFERENCES sources (source_no),  -- its source
+  path TEXT NOT NULL,  -- below the source's root, with /
+  title TEXT NOT NULL,  -- front matter title, else first H1, else file name
+  lang TEXT NOT NULL,  -- ISO 639 code from front matter or a guess; und
+  revision INTEGER NOT NULL CHECK (revision >= 1),  -- 1, then one more for each published change of content
+  content_hash TEXT NOT NULL CHECK (length(content_hash) = 64),  -- SHA-256 of the file, hex
+  size_bytes INTEGER NOT NULL,  -- of the file
+  lines INTEGER NOT NULL,  -- of the file
+  front_matter TEXT CHECK (json_valid(front_matter)),  -- as a JSON object; NULL where there is none
+  generation_added INTEGER NOT NULL REFERENCES generations (generation),  -- the generation that brought it
+  -- generation_updated: the generation that last changed it or its chunks
+  generation_updated INTEGER NOT NULL REFERENCES generations (generation),
+  record_hash TEXT NOT NULL CHECK (length(record_hash) = 64),  -- SHA-256 over this row and its chunks' rows
+  mtime_ns INTEGER,  -- file stamps of the fast path, nanoseconds since 1970;
+  ctime_ns INTEGER,  -- NULL where they were too fresh to be trusted
+  inode INTEGER,  -- likewise
+  UNIQUE (source_no, path)
+) STRICT;
+
+-- A live chunk: whole lines of its document, verbatim. The columns that end in _digest are the bytes of the generated hex
+-- columns below: half the size, and `SELECT *` shows both.
+CREATE TABLE chunks (
+  chunk_no INTEGER PRIMARY KEY,  -- internal number, never used twice; postings refer to it
+  document_no INTEGER NOT NULL REFERENCES documents (document_no),  -- its document
+  chunk_index INTEGER NOT NULL,  -- its place in the document, from 0
+  start_line INTEGER NOT NULL,  -- from 1
+  end_line INTEGER NOT NULL,  -- included
+  start_byte INTEGER NOT NULL,  -- in the file, from 0
+  end_byte INTEGER NOT NULL,  -- behind its last byte; the last line's end is left out
+  token_count INTEGER NOT NULL,  -- terms that the lexer counts in title, headings and text
+  heading_only INTEGER NOT NULL CHECK (heading_only IN (0, 1)),  -- 1: a heading alone; stored, never scored
+  generation_added INTEGER NOT NULL REFERENCES generations (generation),  -- the generation that brought the id
+  document_digest BLOB NOT NULL CHECK (length(document_digest) = 16),  -- document_id as bytes
+  content_digest BLOB NOT NULL CHECK (length(content_digest) = 32),  -- content_hash as bytes
+  repeat INTEGER NOT NULL,  -- 0, 1, … for equal texts in one document
+  composition_digest BLOB NOT NULL CHECK (length(composition_digest) = 16),  -- composition_hash as bytes
+  heading_path TEXT NOT NULL CHECK (json_valid(heading_path)),  -- headings above it, outermost first: a JSON array
+  text TEXT NOT NULL,  -- the lines, verbatim
+  chunk_id TEXT GENERATED ALWAYS AS (  -- document id : 16 hex digits of the content hash : repeat
+    lower(hex(document_digest)) || ':' || lower(hex(substr(content_digest, 1, 8))) || ':' || repeat
+  ) VIRTUAL,
+  content_hash TEXT GENERATED ALWAYS AS (lower(hex(content_digest))) VIRTUAL,  -- SHA-256 of text, hex
+  -- composition_hash: of title, heading path and text: what is indexed
+  composition_hash TEXT GENERATED ALWAYS AS (lower(hex(composition_digest))) VIRTUAL
+) STRICT;
+
+CREATE UNIQUE INDEX chunks_by_document ON chunks (document_no, chunk_index);
+
+-- Something that was there: a document, or a chunk. Never its text.
+CREATE TABLE tombstones (
+  tombstone_no INTEGER PRIMARY KEY,  -- internal number
+  kind TEXT NOT NULL CHECK (kind IN ('document', 'chunk')),  -- what it was
+  id TEXT NOT NULL,  -- its document_id or chunk_id
+  document_id TEXT NOT NULL CHECK (length(document_id) = 32),  -- the document it was, or was in
+  source_id TEXT NOT NULL,  -- the source
+  path TEXT NOT NULL,  -- the document's path
+  content_hash TEXT NOT NULL CHECK (length(content_hash) = 64),  -- SHA-256 of what it was
+  generation_added INTEGER NOT NULL REFERENCES generations (generation),  -- the generation that brought it
+  generation_deleted INTEGER NOT NULL REFERENCES generations (generation),  -- the generation that removed it
+  reason TEXT NOT NULL CHECK (reason IN ('file_deleted', 'text_changed', 'policy_changed', 'source_removed'))  -- why
+) STRICT;
+
+CREATE INDEX tombstones_by_id ON tombstones (id);
+
+CREATE INDEX tombstones_by_generation ON tombstones (generation_deleted);
+
+-- A file that a generation was published without (--keep-going). An earlier version of it may still be live.
+CREATE TABLE sync_failures (
+  generation INTEGER NOT NULL REFERENCES generations (generation),  -- the generation
+  source_id TEXT NOT NULL,  -- the source
+  path TEXT NOT NULL,  -- below the source's root
+  code TEXT NOT NULL,  -- the refusal's stable code
+  message TEXT NOT NULL,  -- what is wrong
+  PRIMARY KEY (generation, source_id, path, code)
+) STRICT, WITHOUT ROWID;
+
+-- View: chunk, document, source and generation in one flat row.
+CREATE VIEW provenance AS
+SELECT
+  c.chunk_id,
+  d.path || '#L' || c.start_line || '-L' || c.end_line AS citation,
+  s.source_id,
+  d.path,
+  d.document_id,
+  d.title,
+  c.heading_path,
+  c.chunk_index,
+  c.start_line,
+  c.end_line,
+  c.start_byte,
+  c.end_byte,
+  c.content_hash,
+  d.content_hash AS document_hash,
+  d.revision,
+  d.lang,
+  s.scope,
+  s.visibility,
+  s.tenant,
+  c.generation_added,
+  g.published_at,
+  g.digest AS generation_digest,
+  c.text
+FROM chunks c
+JOIN documents d USING (document_no)
+JOIN sources s USING (source_no)
+JOIN generations g ON g.generation = c.generation_added;
+
+-- View: documents that kept an older version because their file failed in the newest generation.
+CREATE VIEW audit_stale AS
+SELECT
+  f.source_id,
+  f.path,
+  f.code,
+  f.message,
+  f.generation AS failed_in,
+  d.document_id,
+  d.generation_updated AS indexed_in
+FROM sync_failures f
+JOIN sources s USING (source_id)
+JOIN documents d ON d.source_no = s.source_no AND d.path = f.path
+WHERE f.generation = (SELECT max(generation) FROM generations);
+
+-- View: tombstones with the time of their generation.
+CREATE VIEW audit_deleted AS
+SELECT
+  t.kind,
+  t.id,
+  t.source_id,
+  t.path,
+  t.content_hash,
+  t.generation_added,
+  t.generation_deleted,
+  g.published_at AS deleted_at,
+  t.reason
+FROM tombstones t
+JOIN generations g ON g.generation = t.generation_deleted;
+
+-- View: whether each generation's parent_digest is its parent's digest.
+CREATE VIEW audit_chain AS
+SELECT
+  g.generation,
+  g.published_at,
+  g.digest,
+  g.parent_digest,
+  g.parent IS NULL OR g.parent_digest = p.digest AS linked
+FROM generations g
+LEFT JOIN generations p ON p.generation = g.parent;
+
+-- View: texts that stand in more than one place.
+CREATE VIEW audit_repeated AS
+SELECT
+  c.content_hash,
+  count(*) AS places,
+  min(d.path || '#L' || c.start_line || '-L' || c.end_line) AS first_citation
+FROM chunks c
+JOIN documents d USING (document_no)
+WHERE NOT c.heading_only
+GROUP BY c.content_hash
+HAVING count(*) > 1;
+
+-- The BM25 index: one immutable segment of postings, over a contiguous range of chunk numbers. N is the sum of `indexed`
+-- less the sum of `dead_chunks`; the total length likewise. Both are exact.
+CREATE TABLE segments (
+  segment INTEGER PRIMARY KEY CHECK (segment >= 1),  -- internal number, newest highest
+  -- generation: the newest generation merged into it
+  generation INTEGER NOT NULL REFERENCES generations (generation) DEFERRABLE INITIALLY DEFERRED,
+  first_chunk INTEGER NOT NULL CHECK (first_chunk >= 0),  -- the first chunk number it covers
+  chunks INTEGER NOT NULL CHECK (chunks >= 0),  -- how many numbers it covers
+  -- indexed: of these, chunks that had postings when it was written
+  indexed INTEGER NOT NULL CHECK (indexed BETWEEN 0 AND chunks),
+  total_length INTEGER NOT NULL CHECK (total_length >= 0),  -- the sum of their lengths, in terms
+  dead_chunks INTEGER NOT NULL CHECK (dead_chunks >= 0),  -- chunks of older segments that died when it was written
+  dead_length INTEGER NOT NULL CHECK (dead_length >= 0),  -- the sum of their lengths
+  -- average_length: over the whole index when it was written: impacts rest on it
+  average_length REAL NOT NULL CHECK (average_length > 0),
+  first_row INTEGER NOT NULL,  -- its first row of posting_blocks
+  rows INTEGER NOT NULL CHECK (rows >= 0)  -- how many rows of posting_blocks it has
+) STRICT;
+
+-- A term of a segment with its posting list. df over the whole index is the sum of `df` less the sum of `dead`.
+-- A list of one block stands in `data` behind one byte with its widths. A longer one has in `data` a skip entry of 11
+-- bytes a block: last chunk (4), row of posting_blocks from the segment's first (3), place in the row (12 bits) and
+-- widths (4 bits), impact (2). All integers are big-endian; audit_postings decodes them.
+CREATE TABLE terms (
+  segment INTEGER NOT NULL,  -- the segment
+  term TEXT NOT NULL,  -- as the lexer made it
+  df INTEGER NOT NULL CHECK (df >= 0),  -- postings in this segment, dead ones included
+  dead INTEGER NOT NULL CHECK (dead >= 0),  -- postings of older segments that died when it was written
+  -- max_impact: the largest impact of a block: upper bound of tf/(tf + norm) × 65535
+  max_impact INTEGER NOT NULL CHECK (max_impact BETWEEN 0 AND 65535),
+  base INTEGER NOT NULL CHECK (base >= 0),  -- first chunk of the list, from the segment's first
+  blocks INTEGER NOT NULL CHECK (blocks >= 0),  -- skip entries in data; 0 where the list is inline
+  data BLOB NOT NULL,  -- see above
+  PRIMARY KEY (segment, term)
+) STRICT, WITHOUT ROWID;
+
+-- Blocks of up to 128 postings, several to a row of at most one page: gaps less one at one width, then term frequencies
+-- at one width.
+CREATE TABLE posting_blocks (
+  block_row INTEGER PRIMARY KEY,  -- internal number
+  data BLOB NOT NULL  -- the blocks
+) STRICT;
+
+-- Lengths of 2,000 chunks in terms, two big-endian bytes each (65535 and more saturate); 0 for a chunk that is dead or
+-- has no postings.
+CREATE TABLE chunk_lengths (
+  page INTEGER PRIMARY KEY CHECK (page >= 0),  -- chunk number / 2000
+  lengths BLOB NOT NULL CHECK (length(lengths) = 4000)  -- the lengths
+) STRICT;
+
+-- View: segments with their number of terms.
+CREATE VIEW audit_segments AS
+SELECT
+  segment, generation, first_chunk, chunks, indexed, total_length, dead_chunks, dead_length, average_length, first_row,
+  rows, (SELECT count(*) FROM terms WHERE terms.segment = segments.segment) AS terms
+FROM segments;
+
+-- View: each term with its exact df.
+CREATE VIEW audit_terms AS
+SELECT term, sum(df) - sum(dead) AS df FROM terms GROUP BY term HAVING sum(df) > sum(dead);
+
+-- View: each indexed live chunk with its length.
+CREATE VIEW audit_lengths AS
+WITH RECURSIVE slot (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM slot WHERE i < 1999)
+SELECT chunk_no, length
+FROM (
+  SELECT
+    page * 2000 + i AS chunk_no,
+    instr('123456789ABCDEF', substr(hex(substr(lengths, 1 + 2 * i, 1)), 1, 1)) * 4096
+    + instr('123456789ABCDEF', substr(hex(substr(lengths, 1 + 2 * i, 1)), 2, 1)) * 256
+    + instr('123456789ABCDEF', substr(hex(substr(lengths, 2 + 2 * i, 1)), 1, 1)) * 16
+    + instr('123456789ABCDEF', substr(hex(substr(lengths, 2 + 2 * i, 1)), 2, 1)) AS length
+  FROM chunk_lengths CROSS JOIN slot
+)
+WHERE length > 0;
+
+-- View: every posting, decoded in plain SQL; name a term (`WHERE term = 'refund'`), for the whole is slow.
+-- Postings of dead chunks have no chunk_id.
+CREATE VIEW audit_postings AS
+WITH RECURSIVE
+slot (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM slot WHERE i < 127),
+block (b) AS (
+  SELECT 0 UNION ALL SELECT b + 1 FROM block WHERE b < (SELECT max(chunks) FROM segments) / 128
+),
+listed AS (
+  SELECT
+    segments.segment, segments.first_chunk, segments.first_row, terms.term, terms.base, terms.blocks, block.b,
+    min(128, terms.df - 128 * block.b) AS postings, terms.data,
+    CASE WHEN terms.blocks = 0 THEN hex(substr(terms.data, 1, 1)) ELSE hex(substr(terms.data, 1 + 11 * block.b, 11)) END
+      AS entry,
+    CASE WHEN block.b > 0 THEN hex(substr(terms.data, 11 * block.b - 10, 4)) END AS last_before
+  FROM segments
+  CROSS JOIN terms ON terms.segment = segments.segment
+  CROSS JOIN block ON block.b < (terms.df + 127) / 128
+),
+placed AS (
+  SELECT
+    listed.segment, listed.first_chunk, listed.term, listed.b, listed.postings,
+    CASE WHEN listed.blocks = 0 THEN listed.data ELSE posting_blocks.data END AS data,
+    CASE
+      WHEN listed.blocks = 0 THEN 1
+      ELSE instr('123456789ABCDEF', substr(entry, 15, 1)) * 256 + instr('123456789ABCDEF', substr(entry, 16, 1)) * 16
+        + instr('123456789ABCDEF', substr(entry, 17, 1))
+    END AS offset,
+    instr('123456789ABCDEF', substr(entry, CASE WHEN listed.blocks = 0 THEN 2 ELSE 18 END, 1)) AS widths,
+    CASE
+      WHEN listed.b = 0 THEN listed.base
+      ELSE 1 + instr('123456789ABCDEF', substr(last_before, 1, 1)) * 268435456
+        + instr('123456789ABCDEF', substr(last_before, 2, 1)) * 16777216
+        + instr('123456789ABCDEF', substr(last_before, 3, 1)) * 1048576
+        + instr('123456789ABCDEF', substr(last_before, 4, 1)) * 65536
+        + instr('123456789ABCDEF', substr(last_before, 5, 1)) * 4096
+        + instr('123456789ABCDEF', substr(last_before, 6, 1)) * 256
+        + instr('123456789ABCDEF', substr(last_before, 7, 1)) * 16
+        + instr('123456789ABCDEF', substr(last_before, 8, 1))
+    END AS base
+  FROM listed LEFT JOIN posting_blocks ON listed.blocks > 0 AND posting_blocks.block_row = listed.first_row
+    + instr('123456789ABCDEF', substr(entry, 9, 1)) * 1048576 + instr('123456789ABCDEF', substr(entry, 10, 1)) * 65536
+    + instr('123456789ABCDEF', substr(entry, 11, 1)) * 4096 + instr('123456789ABCDEF', substr(entry, 12, 1)) * 256
+    + instr('123456789ABCDEF', substr(entry, 13, 1)) * 16 + instr('123456789ABCDEF', substr(entry, 14, 1))
+),
+cut AS (
+  SELECT
+    segment, first_chunk, term, b, i, base,
+    substr('000000' || hex(substr(data, 1 + offset + i * (widths % 4 + 1), widths % 4 + 1)), -8) AS gap,
+    CASE widths / 4
+      WHEN 0 THEN '00000001'
+      WHEN 1 THEN '000000' || hex(substr(data, 1 + offset + postings * (widths % 4 + 1) + i, 1))
+      WHEN 2 THEN '0000' || hex(substr(data, 1 + offset + postings * (widths % 4 + 1) + i * 2, 2))
+      ELSE hex(substr(data, 1 + offset + postings * (widths % 4 + 1) + i * 4, 4))
+    END AS tf
+  FROM placed CROSS JOIN slot ON slot.i < postings
+),
+decoded AS (
+  SELECT
+    segment, term,
+    first_chunk + base + i + sum(
+      instr('123456789ABCDEF', substr(gap, 1, 1)) * 268435456 + instr('123456789ABCDEF', substr(gap, 2, 1)) * 16777216
+      + instr('123456789ABCDEF', substr(gap, 3, 1)) * 1048576 + instr('123456789ABCDEF', substr(gap, 4, 1)) * 65536
+      + instr('123456789ABCDEF', substr(gap, 5, 1)) * 4096 + instr('123456789ABCDEF', substr(gap, 6, 1)) * 256
+      + instr('123456789ABCDEF', substr(gap, 7, 1)) * 16 + instr('123456789ABCDEF', substr(gap, 8, 1))
+    ) OVER (PARTITION BY segment, term, b ORDER BY i) AS chunk_no,
+    instr('123456789ABCDEF', substr(tf, 1, 1)) * 268435456 + instr('123456789ABCDEF', substr(tf, 2, 1)) * 16777216
+    + instr('123456789ABCDEF', substr(tf, 3, 1)) * 1048576 + instr('123456789ABCDEF', substr(tf, 4, 1)) * 65536
+    + instr('123456789ABCDEF', substr(tf, 5, 1)) * 4096 + instr('123456789ABCDEF', substr(tf, 6, 1)) * 256
+    + instr('123456789ABCDEF', substr(tf, 7, 1)) * 16 + instr('123456789ABCDEF', substr(tf, 8, 1)) AS tf
+  FROM cut
+)
+SELECT decoded.segment, decoded.term, decoded.chunk_no, decoded.tf, chunks.chunk_id
+FROM decoded LEFT JOIN chunks ON chunks.chunk_no = decoded.chunk_no;
