@@ -206,7 +206,8 @@ impl Store {
         parallel::ordered(
             slices,
             threads,
-            |tasks| prepare::prepare(&context, tasks),
+            prepare::Tools::new,
+            |tools, tasks| prepare::prepare(&context, tools, tasks),
             |slice| {
                 let Slice { entries, run, chunks, deaths, unchanged, failed, bytes_read } = slice?;
                 for entry in &entries {

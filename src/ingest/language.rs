@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 use whichlang::Lang;
 
 /// How much text the guess looks at, in bytes.
-const SAMPLE_BYTES: usize = 1_000;
+const SAMPLE_BYTES: usize = 400;
 
 /// Fewer letters than this say nothing about a language.
 const FEWEST_LETTERS: usize = 12;

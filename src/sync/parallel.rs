@@ -45,25 +45,28 @@ impl<T, R> Drop for StopOnPanic<'_, T, R> {
     }
 }
 
-/// Runs `work` on each task and hands the results to `sink` in the tasks' order. At most `2 * threads` results
-/// are under way or waiting, so memory is bounded by the tasks' size. The first error of `sink` ends it all.
-pub(super) fn ordered<T: Send, R: Send>(
+/// Runs `work` on each task and hands the results to `sink` in the tasks' order. Each thread makes its tools once
+/// with `equip`. At most `2 * threads` results are under way or waiting, so memory is bounded by the tasks' size.
+/// The first error of `sink` ends it all.
+pub(super) fn ordered<T: Send, W, R: Send>(
     tasks: Vec<T>,
     threads: usize,
-    work: impl Fn(T) -> R + Sync,
+    equip: impl Fn() -> W + Sync,
+    work: impl Fn(&mut W, T) -> R + Sync,
     mut sink: impl FnMut(R) -> Result<()>,
 ) -> Result<()> {
     let count = tasks.len();
     let threads = threads.min(count);
     if threads <= 1 {
-        return tasks.into_iter().try_for_each(|task| sink(work(task)));
+        let mut tools = equip();
+        return tasks.into_iter().try_for_each(|task| sink(work(&mut tools, task)));
     }
     let state =
         State { tasks: tasks.into_iter().enumerate(), taken: 0, delivered: 0, done: BTreeMap::new(), stopped: false };
     let shared = Shared { state: Mutex::new(state), changed: Condvar::new() };
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            scope.spawn(|| run_worker(&shared, 2 * threads, &work));
+            scope.spawn(|| run_worker(&shared, 2 * threads, &equip, &work));
         }
         let result = deliver(&shared, count, &mut sink);
         shared.stop();
@@ -71,8 +74,9 @@ pub(super) fn ordered<T: Send, R: Send>(
     })
 }
 
-fn run_worker<T, R>(shared: &Shared<T, R>, window: usize, work: &impl Fn(T) -> R) {
+fn run_worker<T, W, R>(shared: &Shared<T, R>, window: usize, equip: &impl Fn() -> W, work: &impl Fn(&mut W, T) -> R) {
     let _guard = StopOnPanic(shared);
+    let mut tools = equip();
     loop {
         let mut state = shared.lock();
         while !state.stopped && state.taken >= state.delivered + window {
@@ -84,7 +88,7 @@ fn run_worker<T, R>(shared: &Shared<T, R>, window: usize, work: &impl Fn(T) -> R
         let Some((index, task)) = state.tasks.next() else { return };
         state.taken += 1;
         drop(state);
-        let result = work(task);
+        let result = work(&mut tools, task);
         shared.lock().done.insert(index, result);
         shared.changed.notify_all();
     }
@@ -124,14 +128,20 @@ mod tests {
     #[case(100, 4)]
     fn results_arrive_in_order(#[case] count: usize, #[case] threads: usize) {
         let mut seen = Vec::new();
-        let work = |task: usize| {
+        let work = |(): &mut (), task: usize| {
             std::thread::sleep(std::time::Duration::from_micros((task % 7 * 50) as u64));
             task * 2
         };
-        ordered((0..count).collect(), threads, work, |result| {
-            seen.push(result);
-            Ok(())
-        })
+        ordered(
+            (0..count).collect(),
+            threads,
+            || (),
+            work,
+            |result| {
+                seen.push(result);
+                Ok(())
+            },
+        )
         .unwrap();
         assert_eq!(seen, (0..count).map(|task| task * 2).collect::<Vec<_>>());
     }
@@ -142,7 +152,8 @@ mod tests {
         let result = ordered(
             (0..1000).collect(),
             4,
-            |task: u32| task,
+            || (),
+            |(): &mut (), task: u32| task,
             |_| {
                 seen += 1;
                 if seen == 10 { Err(Error::Invalid { message: "enough".into() }) } else { Ok(()) }
@@ -155,6 +166,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "a scoped thread panicked")]
     fn a_panic_of_a_worker_is_passed_on() {
-        let _ = ordered((0..100).collect(), 4, |task: u32| assert_ne!(task, 50), |()| Ok(()));
+        let _ = ordered((0..100).collect(), 4, || (), |(): &mut (), task: u32| assert_ne!(task, 50), |()| Ok(()));
     }
 }

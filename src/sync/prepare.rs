@@ -52,12 +52,24 @@ pub(super) struct FailedFile {
     pub stored: bool,
 }
 
-/// Works on one slice. The lexer and its buffers are made once for each slice.
-pub(super) fn prepare(context: &Context<'_>, tasks: Vec<Task>) -> Result<Slice> {
+/// What a worker keeps from one slice to the next: the lexer knows the stems of the words it met.
+pub(super) struct Tools {
+    lexer: Lexer,
+    counts: TermCounts,
+}
+
+impl Tools {
+    pub(super) fn new() -> Self {
+        Self { lexer: Lexer::new(), counts: TermCounts::new() }
+    }
+}
+
+/// Works on one slice.
+pub(super) fn prepare(context: &Context<'_>, tools: &mut Tools, tasks: Vec<Task>) -> Result<Slice> {
     let mut worker = Worker {
         context,
-        lexer: Lexer::new(),
-        counts: TermCounts::new(),
+        lexer: &mut tools.lexer,
+        counts: &mut tools.counts,
         run: RunBuilder::new(),
         deaths: Deaths::default(),
         numbered: 0,
@@ -83,8 +95,8 @@ struct Output {
 
 struct Worker<'a> {
     context: &'a Context<'a>,
-    lexer: Lexer,
-    counts: TermCounts,
+    lexer: &'a mut Lexer,
+    counts: &'a mut TermCounts,
     run: RunBuilder,
     deaths: Deaths,
     /// How many chunks of the slice have a number so far.
@@ -231,7 +243,7 @@ impl Worker<'_> {
                 old => {
                     row.chunk_no = self.numbered.into();
                     if !raw.heading_only {
-                        self.lexer.chunk_terms(&title, &raw.heading_path, body, &mut self.counts);
+                        self.lexer.chunk_terms(&title, &raw.heading_path, body, self.counts);
                         row.token_count = self.counts.length();
                         self.run.add(self.numbered, row.token_count, self.counts.iter());
                     }
@@ -296,7 +308,7 @@ impl Worker<'_> {
             return Ok(());
         }
         let text = self.context.store.read(|conn| chunks::text(conn, chunk.chunk_no))?;
-        self.lexer.chunk_terms(title, &chunk.headings()?, &text, &mut self.counts);
+        self.lexer.chunk_terms(title, &chunk.headings()?, &text, self.counts);
         self.deaths.add(chunk.chunk_no, self.counts.length(), self.counts.iter());
         Ok(())
     }
