@@ -1,6 +1,6 @@
 //! The whole of a compound such as `max_chars`, `x.y` or `A/B`: its words without what joins them.
 
-use super::segment::MAX_TERM_BYTES;
+use super::word::MAX_TERM_BYTES;
 
 /// Puts the words of a compound together, so that `max_chars`, `max-chars` and `maxChars` have one whole.
 ///

@@ -13,12 +13,14 @@ mod stop;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod word;
 
 use std::ops::Range;
 
 use compound::Compound;
-use segment::{Segmenter, Visitor, Word};
+use segment::Segmenter;
 use stem::Stems;
+use word::{Visitor, Word};
 
 pub(crate) use floor::{DEFAULT_FLOOR, FloorRule};
 pub(crate) use query::{LexedQuery, QueryTerm, QueryUnit};
@@ -27,9 +29,10 @@ pub(crate) use terms::TermCounts;
 /// The version of the rules that turn text into terms; part of the policy.
 pub const LEXER_VERSION: u32 = 1;
 
-/// How often a word of the title or of the heading path counts, in the length as well.
+/// How often a word of the title or of the heading path counts, in the length as well. A document's first heading is
+/// mostly both.
 const TITLE_TIMES: u32 = 2;
-const HEADING_TIMES: u32 = 1;
+const HEADING_TIMES: u32 = 2;
 
 /// Turns texts into terms; keeps its memory from one text to the next. One for each thread.
 pub(crate) struct Lexer {

@@ -7,9 +7,10 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::compound::Compound;
-use super::segment::{Segmenter, Visitor, Word};
+use super::segment::Segmenter;
 use super::stem::Stems;
 use super::stop::{is_stop_word, run_stop_word};
+use super::word::{Visitor, Word};
 
 /// The whole of a compound, whose parts are terms too.
 const WHOLE_WEIGHT: f64 = 0.5;

@@ -1,69 +1,12 @@
 //! Text to words, runs and symbols, in one pass. Owns where a word ends and what joins words to a compound;
 //! knows no stems, no stop words and no frequencies.
 
-use std::ops::Range;
+use super::fold::{Class, Folder, cluster_end, extends};
+use super::word::{Cut, Letter, MAX_TERM_BYTES, Visitor, Word, find_cuts};
 
-use super::fold::{Class, Folder, cluster_end};
-
-/// A term is at most this many bytes long; what is longer is cut there, at a character.
-pub(super) const MAX_TERM_BYTES: usize = 64;
 /// Of words joined without a blank (a path, a URL, a blob in base64) those that start within this many bytes give
 /// terms.
 const MAX_CHAIN_BYTES: usize = 512;
-/// A word with more changes of case than this is no identifier and has no parts.
-const MAX_CUTS: usize = 7;
-
-/// A place where a part of a word such as `maxChars` begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Cut {
-    /// Byte offset in the folded word.
-    pub(super) folded: usize,
-    /// Byte offset in the text.
-    pub(super) source: usize,
-}
-
-/// One word: letters, marks and digits without a break.
-#[derive(Debug)]
-pub(super) struct Word<'a> {
-    /// The folded word, at most [`MAX_TERM_BYTES`] long.
-    pub(super) text: &'a str,
-    /// Where its second and later parts begin.
-    pub(super) cuts: &'a [Cut],
-    /// Its bytes in the text, without the suffix.
-    pub(super) source: Range<usize>,
-    /// The character that joins it to the word before: `_`, `-`, `.` or `/`.
-    pub(super) joiner: Option<u8>,
-    /// Whether a joiner and another word follow.
-    pub(super) continued: bool,
-    /// `++` or `#`, as in `C++` and `C#`; else empty.
-    pub(super) suffix: &'static str,
-    /// Whether it starts with a point, as `.NET` does.
-    pub(super) dotted: bool,
-}
-
-impl Word<'_> {
-    /// The parts of a word that has some: folded text and bytes in the text.
-    pub(super) fn parts(&self) -> impl Iterator<Item = (&str, Range<usize>)> {
-        let ends = self.cuts.iter().copied().chain([Cut { folded: self.text.len(), source: self.source.end }]);
-        let mut from = Cut { folded: 0, source: self.source.start };
-        ends.map(move |to| {
-            let part = (&self.text[from.folded..to.folded], from.source..to.source);
-            from = to;
-            part
-        })
-    }
-}
-
-/// Gets what a text consists of, in its order.
-pub(super) trait Visitor {
-    /// A word.
-    fn word(&mut self, word: &Word<'_>);
-    /// A character of a script without spaces; `continues` where it directly follows another.
-    fn run(&mut self, c: char, continues: bool, source: Range<usize>);
-    /// A pictograph.
-    fn symbol(&mut self, c: char, source: Range<usize>);
-}
-
 const LOWER: u8 = 1;
 const UPPER: u8 = 2;
 const DIGIT: u8 = 4;
@@ -96,10 +39,9 @@ fn kind(bytes: &[u8], at: usize) -> u8 {
     bytes.get(at).map_or(0, |&byte| KINDS[usize::from(byte)])
 }
 
-#[derive(Clone, Copy)]
-struct Letter {
-    class: Class,
-    at: Cut,
+/// Whether a point behind this byte starts a word such as `.NET`, and does not end or join one.
+fn may_precede_dot(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || byte >= 0x80 || b"([{\"'`*|>,".contains(&byte)
 }
 
 /// How the words found so far hang together.
@@ -225,29 +167,29 @@ impl Segmenter {
         let found = if self.ascii_path { self.ascii_word(text, at) } else { None };
         let (end, as_it_stands) = found.unwrap_or_else(|| (self.general_word(text, at), false));
         let word_len = if as_it_stands { end - at } else { self.word.len() };
-        let (suffix, joiner, next) =
+        let (suffix, next_joiner, next) =
             if kind(bytes, end) & TAIL == 0 { ("", None, end) } else { self.after_word(text, end, word_len) };
-        let joined = at == chain.end || at == chain.end + 1 && matches!(bytes[chain.end], b'+' | b'=');
-        if chain.joiner.is_none() && !joined {
+        let adjacent = at == chain.end || at == chain.end + 1 && matches!(bytes[chain.end], b'+' | b'=');
+        if chain.joiner.is_none() && !adjacent {
             chain.start = at;
         }
         if word_len > 0 && at - chain.start < MAX_CHAIN_BYTES {
             let dotted = chain.joiner.is_none()
                 && at > 0
                 && bytes[at - 1] == b'.'
-                && (at == 1 || bytes[at - 2].is_ascii_whitespace() || b"([{\"'`*|>,".contains(&bytes[at - 2]));
+                && (at == 1 || may_precede_dot(bytes[at - 2]));
             visitor.word(&Word {
                 text: if as_it_stands { &text[at..end] } else { &self.word },
                 cuts: &self.cuts,
                 source: at..end,
                 joiner: chain.joiner,
-                continued: joiner.is_some(),
+                continued: next_joiner.is_some(),
                 suffix,
                 dotted,
             });
         }
         chain.end = next;
-        chain.joiner = joiner;
+        chain.joiner = next_joiner;
         next
     }
 
@@ -261,7 +203,8 @@ impl Segmenter {
             if kind & WORD == 0 {
                 if kind & HIGH != 0 {
                     self.fold_cluster(text, at + len);
-                    if len == 0 || self.cluster.first().is_none_or(|(_, class)| class.is_word()) {
+                    let belongs = self.cluster.first().is_none_or(|(_, class)| class.is_word());
+                    if len == 0 || belongs || text[at + len..].starts_with(extends) {
                         return None;
                     }
                 }
@@ -285,7 +228,7 @@ impl Segmenter {
                 };
                 self.letters.push(Letter { class, at: Cut { folded: offset, source: at + offset } });
             }
-            self.find_cuts();
+            find_cuts(&self.letters, &self.word, &mut self.cuts);
         }
         Some((at + len, false))
     }
@@ -314,37 +257,9 @@ impl Segmenter {
             end = next;
         }
         if whole {
-            self.find_cuts();
+            find_cuts(&self.letters, &self.word, &mut self.cuts);
         }
         end
-    }
-
-    /// Finds the parts of a word of mixed case: `maxChars`, `HTTPServer`, `base64Encode`; but not `APIs` or `H2O`.
-    fn find_cuts(&mut self) {
-        let letters = &self.letters;
-        let class = |index: usize| letters.get(index).map(|letter| letter.class);
-        for index in 1..letters.len() {
-            if letters[index].class != Class::Upper {
-                continue;
-            }
-            let lower_follows = class(index + 1) == Some(Class::Lower);
-            let plural = lower_follows
-                && index + 2 == letters.len()
-                && letters[index + 1].at.folded + 1 == self.word.len()
-                && self.word.ends_with('s');
-            let cut = match letters[index - 1].class {
-                Class::Lower => true,
-                Class::Upper => lower_follows && !plural,
-                _ => lower_follows,
-            };
-            if cut {
-                if self.cuts.len() == MAX_CUTS {
-                    self.cuts.clear();
-                    return;
-                }
-                self.cuts.push(letters[index].at);
-            }
-        }
     }
 
     /// What follows a word that ends at `end`: its suffix, the joiner to another word, and where to go on.

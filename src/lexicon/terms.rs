@@ -56,11 +56,6 @@ impl TermCounts {
         self.entries.iter().map(|entry| (&self.arena[entry.start as usize..][..usize::from(entry.len)], entry.tf))
     }
 
-    /// How many distinct terms there are.
-    pub(crate) fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     pub(super) fn lengthen(&mut self, by: u32) {
         self.length = self.length.saturating_add(by);
     }
