@@ -107,12 +107,14 @@ mod tests {
     use rstest::rstest;
 
     /// A store of `n` chunks in which the words have these frequencies, and whether a chunk with `chunk` passes.
-    fn rule(query: &str, known: &[(&str, u64)], floor: f64) -> (LexedQuery, FloorRule) {
+    fn rule(query: &str, known: &[(&str, u32)], floor: f64) -> (LexedQuery, FloorRule) {
         let query = Lexer::new().query(query);
         let df_of = |term: &str| known.iter().find(|(word, _)| *word == term).map_or(0, |&(_, df)| df);
-        let df: Vec<u64> = query.terms.iter().map(|term| df_of(&term.term)).collect();
+        let df: Vec<u32> = query.terms.iter().map(|term| df_of(&term.term)).collect();
         let n = 1000.0;
-        let idf: Vec<f64> = df.iter().map(|&df| df as f64).map(|df| (1.0 + (n - df + 0.5) / (df + 0.5)).ln()).collect();
+        let idf: Vec<f64> =
+            df.iter().map(|&df| f64::from(df)).map(|df| (1.0 + (n - df + 0.5) / (df + 0.5)).ln()).collect();
+        let df: Vec<u64> = df.into_iter().map(u64::from).collect();
         let rule = FloorRule::new(&query, &idf, &df, floor);
         (query, rule)
     }
@@ -127,7 +129,7 @@ mod tests {
     #[case::no_units("", &[], &[], 1.0)]
     fn share_of_information(
         #[case] query: &str,
-        #[case] known: &[(&str, u64)],
+        #[case] known: &[(&str, u32)],
         #[case] chunk: &[&str],
         #[case] share: f64,
     ) {

@@ -82,15 +82,15 @@ impl Group {
     fn is_stop(&self) -> bool {
         self.wholes.is_empty()
             && self.exact.is_empty()
-            && self.pieces().is_empty()
+            && self.pieces(false).is_empty()
             && self.leaves.iter().all(|leaf| is_stop_word(leaf))
     }
 
-    /// The pieces of the run between its stop words.
-    fn pieces(&self) -> Vec<Range<usize>> {
+    /// The pieces of the run between its stop words, or all of it.
+    fn pieces(&self, keep_stop_words: bool) -> Vec<Range<usize>> {
         let (mut pieces, mut start, mut at) = (Vec::new(), 0, 0);
         while at < self.run.len() {
-            let skip = run_stop_word(&self.run[at..]);
+            let skip = if keep_stop_words { 0 } else { run_stop_word(&self.run[at..]) };
             if skip > 0 && start < at {
                 pieces.push(start..at);
             }
@@ -246,8 +246,7 @@ pub(super) fn lex(segmenter: &mut Segmenter, stems: &mut Stems, text: &str) -> L
         Builder { text, stems, query: LexedQuery::default(), known: HashMap::new(), seen: HashSet::new() };
     for group in &found.groups {
         if !group.run.is_empty() {
-            let pieces = if keep_stop_words { vec![0..group.run.len()] } else { group.pieces() };
-            for piece in pieces {
+            for piece in group.pieces(keep_stop_words) {
                 builder.run(&group.run[piece.clone()], &group.run_sources[piece]);
             }
         } else if keep_stop_words || !group.is_stop() {

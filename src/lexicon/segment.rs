@@ -18,9 +18,9 @@ const WORD: u8 = LOWER | UPPER | DIGIT;
 
 const KINDS: [u8; 256] = {
     let mut kinds = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        kinds[byte] = match byte as u8 {
+    let mut byte = 0_u8;
+    loop {
+        kinds[byte as usize] = match byte {
             b'a'..=b'z' => LOWER,
             b'A'..=b'Z' => UPPER,
             b'0'..=b'9' => DIGIT,
@@ -30,9 +30,11 @@ const KINDS: [u8; 256] = {
             0x80..=0xff => HIGH,
             _ => 0,
         };
+        if byte == u8::MAX {
+            break kinds;
+        }
         byte += 1;
     }
-    kinds
 };
 
 fn kind(bytes: &[u8], at: usize) -> u8 {
@@ -269,10 +271,8 @@ impl Segmenter {
             Some(b'+') if bytes[end..].starts_with(b"++") && bytes.get(end + 2) != Some(&b'+') => {
                 return ("++", None, end + 2);
             }
-            Some(b'#') if len <= 2 && bytes.get(end + 1) != Some(&b'#') => {
-                if !self.word_starts(text, end + 1) {
-                    return ("#", None, end + 1);
-                }
+            Some(b'#') if len <= 2 && bytes.get(end + 1) != Some(&b'#') && !self.word_starts(text, end + 1) => {
+                return ("#", None, end + 1);
             }
             Some(b'\'' | 0xe2) => {
                 let quote = if bytes[end] == b'\'' { "'" } else { "’" };

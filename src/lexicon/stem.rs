@@ -50,6 +50,7 @@ impl TermHasher {
 }
 
 #[inline]
+#[allow(clippy::cast_possible_truncation)] // the two halves
 fn mix(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b ^ 0xd6e8_feb8_6659_fd93);
     (product as u64) ^ ((product >> 64) as u64)
@@ -144,8 +145,9 @@ impl Stems {
         let slot = &mut self.slots[index];
         slot.word[..word.len()].copy_from_slice(word.as_bytes());
         slot.ending[..ending.len()].copy_from_slice(ending);
-        // All three are at most LONGEST_STEMMED.
-        (slot.word_len, slot.kept, slot.ending_len) = (word.len() as u8, kept as u8, ending.len() as u8);
+        #[allow(clippy::cast_possible_truncation)] // at most LONGEST_STEMMED
+        let [word_len, kept, ending_len] = [word.len(), kept, ending.len()].map(|len| len as u8);
+        (slot.word_len, slot.kept, slot.ending_len) = (word_len, kept, ending_len);
         slot.stem_hash = self.hasher.hash(stem);
         index
     }

@@ -66,6 +66,7 @@ impl TermCounts {
     }
 
     #[inline]
+    #[allow(clippy::cast_possible_truncation)] // terms are short, and a chunk's fit into 4 GB
     pub(super) fn add_hashed(&mut self, term: &str, hash: u32, times: u32) {
         debug_assert!(!term.is_empty() && term.len() <= 255);
         let mask = self.table.len() - 1;
@@ -92,6 +93,7 @@ impl TermCounts {
         }
     }
 
+    #[allow(clippy::cast_possible_truncation)] // as many as `add_hashed` numbered
     fn grow(&mut self) {
         let size = self.table.len() * 2;
         self.table.clear();
