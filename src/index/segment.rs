@@ -202,7 +202,8 @@ fn write_segment<'d, R: Read>(
     // A range of 2^32 numbers is too wide for one segment; a merge then waits until the oldest numbers are dead.
     let mut first_chunk = fresh.first_chunk;
     while let Some(oldest) = old.get(from) {
-        first_chunk = lengths::first_live(&writer.reader, oldest.first_chunk, end)?;
+        // Not behind the first new chunk, from which the runs count.
+        first_chunk = lengths::first_live(&writer.reader, oldest.first_chunk, fresh.first_chunk)?;
         if u32::try_from(end - first_chunk).is_ok() {
             break;
         }
