@@ -64,7 +64,7 @@ fn text<'a>(arena: &'a str, ends: &[u32], id: u32) -> &'a str {
 }
 
 /// The first eight bytes as a number that sorts as they do.
-fn prefix(term: &str) -> u64 {
+pub(crate) fn prefix(term: &str) -> u64 {
     let mut bytes = [0; 8];
     let len = term.len().min(8);
     bytes[..len].copy_from_slice(&term.as_bytes()[..len]);

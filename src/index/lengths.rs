@@ -2,68 +2,75 @@
 //! indexed.
 
 use crate::error::Result;
-use crate::store::postings::{LENGTHS_PER_PAGE, PostingReader, PostingWriter, damaged};
+use crate::store::postings::{LENGTHS_PER_PAGE, LengthsPage, PostingReader, PostingWriter, damaged};
 
-type Page = [u16; LENGTHS_PER_PAGE];
+const PAGE: i64 = LENGTHS_PER_PAGE as i64;
+/// The most pages that are read beyond the one asked for, when a query asks for one after another.
+const MOST_AHEAD: usize = 15;
+/// Slots of pages that were not read, and of pages that hold no live chunk and so have no row.
+const UNREAD: u32 = 0;
+const ABSENT: u32 = u32::MAX;
 
-/// The lengths of a range of chunks. Pages that are not there hold no live chunk.
+/// The lengths of a range of chunks.
 pub(crate) struct Lengths {
     first_page: i64,
     /// Where the range's first chunk stands in its page.
     offset: usize,
-    pages: Vec<Option<Box<Page>>>,
+    /// For each page [`UNREAD`], [`ABSENT`], or its place in `bytes` (in pages) plus 1.
+    slots: Vec<u32>,
+    bytes: Vec<u8>,
+    /// The page after the last one read, and how many to read ahead if it is the next one asked for.
+    expected: usize,
+    ahead: usize,
 }
 
 impl Lengths {
     /// Lengths from `first_chunk` on, each page to be read when [`Lengths::get`] first asks for it.
     pub(crate) fn on_demand(first_chunk: i64) -> Self {
         let (first_page, offset) = place(first_chunk);
-        Self { first_page, offset, pages: Vec::new() }
+        Self { first_page, offset, slots: Vec::new(), bytes: Vec::new(), expected: 0, ahead: 0 }
     }
 
     /// The lengths of `chunks` chunks from `first_chunk` on, read now: two bytes for each, where there is a page.
-    pub(crate) fn read(reader: &PostingReader<'_>, first_chunk: i64, chunks: u32) -> Result<Self> {
+    pub(crate) fn read(reader: &mut PostingReader<'_>, first_chunk: i64, chunks: u32) -> Result<Self> {
         let mut all = Self::on_demand(first_chunk);
-        let last_page = place(first_chunk + i64::from(chunks)).0;
-        reader.each_lengths(all.first_page, last_page, |page, lengths| {
-            let index = usize::try_from(page - all.first_page).unwrap_or_default();
-            all.pages.resize_with(index + 1, || None);
-            all.pages[index] = Some(Box::new(*lengths));
-            Ok(true)
-        })?;
+        all.read_pages(reader, 0, (all.offset + chunks as usize) / LENGTHS_PER_PAGE)?;
         Ok(all)
     }
 
     /// The length of a chunk, numbered from the range's first.
     #[inline]
     pub(crate) fn get(&mut self, reader: &mut PostingReader<'_>, chunk: u32) -> Result<u16> {
-        let at = self.offset + chunk as usize;
-        let (page, slot) = (at / LENGTHS_PER_PAGE, at % LENGTHS_PER_PAGE);
-        match self.pages.get(page) {
-            Some(Some(lengths)) => Ok(lengths[slot]),
-            _ => Ok(self.load(reader, page)?[slot]),
+        let page = (self.offset + chunk as usize) / LENGTHS_PER_PAGE;
+        if self.slots.get(page).is_none_or(|&slot| slot == UNREAD) {
+            self.load(reader, page)?;
         }
+        Ok(self.loaded(chunk))
     }
 
-    /// The same of lengths that were read.
+    /// The same of a chunk whose page was read.
     #[inline]
     pub(crate) fn loaded(&self, chunk: u32) -> u16 {
         let at = self.offset + chunk as usize;
-        match self.pages.get(at / LENGTHS_PER_PAGE) {
-            Some(Some(lengths)) => lengths[at % LENGTHS_PER_PAGE],
-            _ => 0,
+        match self.slots.get(at / LENGTHS_PER_PAGE) {
+            None | Some(&(UNREAD | ABSENT)) => 0,
+            Some(&slot) => {
+                let byte = 2 * ((slot as usize - 1) * LENGTHS_PER_PAGE + at % LENGTHS_PER_PAGE);
+                u16::from_be_bytes([self.bytes[byte], self.bytes[byte + 1]])
+            }
         }
     }
 
     /// How many chunks of the first `chunks` that were read are live, and the sum of their lengths.
     pub(crate) fn totals(&self, chunks: u32) -> (u64, u64) {
-        let end = self.offset + chunks as usize;
         let (mut live, mut sum) = (0, 0);
-        for (index, page) in self.pages.iter().enumerate() {
-            let Some(page) = page else { continue };
-            let start = if index == 0 { self.offset } else { 0 };
-            let stop = end.saturating_sub(index * LENGTHS_PER_PAGE).min(LENGTHS_PER_PAGE);
-            for &length in page.get(start..stop).unwrap_or_default() {
+        let end = self.offset + chunks as usize;
+        for (page, &slot) in self.slots.iter().enumerate().filter(|&(_, &slot)| slot != UNREAD && slot != ABSENT) {
+            let start = if page == 0 { self.offset } else { 0 };
+            let stop = (end - end.min(page * LENGTHS_PER_PAGE)).min(LENGTHS_PER_PAGE);
+            let bytes = &self.bytes[2 * (slot as usize - 1) * LENGTHS_PER_PAGE..];
+            for length in bytes.as_chunks().0.get(start..stop).unwrap_or_default() {
+                let length = u16::from_be_bytes(*length);
                 live += u64::from(length > 0);
                 sum += u64::from(length);
             }
@@ -71,49 +78,62 @@ impl Lengths {
         (live, sum)
     }
 
+    /// Reads a page, and some after it where the last ones were asked for in order: a range costs a fraction of the
+    /// same rows one by one.
     #[cold]
-    fn load(&mut self, reader: &mut PostingReader<'_>, page: usize) -> Result<&Page> {
-        if self.pages.len() <= page {
-            self.pages.resize_with(page + 1, || None);
+    fn load(&mut self, reader: &mut PostingReader<'_>, page: usize) -> Result<()> {
+        self.ahead = if page == self.expected && page > 0 { (2 * self.ahead + 1).min(MOST_AHEAD) } else { 0 };
+        self.expected = page + self.ahead + 1;
+        self.read_pages(reader, page, page + self.ahead)
+    }
+
+    fn read_pages(&mut self, reader: &mut PostingReader<'_>, first: usize, last: usize) -> Result<()> {
+        if self.slots.len() <= last {
+            self.slots.resize(last + 1, UNREAD);
         }
-        let mut lengths = Box::new([0; LENGTHS_PER_PAGE]);
-        reader.lengths(self.first_page + page as i64, &mut lengths)?;
-        Ok(self.pages[page].insert(lengths))
+        self.slots[first..=last].fill(ABSENT);
+        let (first_page, slots, bytes) = (self.first_page, &mut self.slots, &mut self.bytes);
+        reader.each_lengths(first_page + first as i64, first_page + last as i64, |page, lengths| {
+            bytes.extend_from_slice(lengths);
+            if let Some(slot) = usize::try_from(page - first_page).ok().and_then(|page| slots.get_mut(page)) {
+                *slot = u32::try_from(bytes.len() / lengths.len()).unwrap_or(ABSENT);
+            }
+            true
+        })
     }
 }
 
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the remainder is below the page size")]
 fn place(chunk_no: i64) -> (i64, usize) {
-    let size = LENGTHS_PER_PAGE as i64;
-    (chunk_no.div_euclid(size), chunk_no.rem_euclid(size) as usize)
+    (chunk_no.div_euclid(PAGE), chunk_no.rem_euclid(PAGE) as usize)
 }
 
 /// The first live chunk from `from` on, or `end`.
-pub(crate) fn first_live(reader: &PostingReader<'_>, from: i64, end: i64) -> Result<i64> {
+pub(crate) fn first_live(reader: &mut PostingReader<'_>, from: i64, end: i64) -> Result<i64> {
     let (first_page, offset) = place(from);
     let mut live = end;
     reader.each_lengths(first_page, place(end).0, |page, lengths| {
         let start = if page == first_page { offset } else { 0 };
-        match lengths[start..].iter().position(|&length| length > 0) {
-            Some(slot) => live = end.min(page * LENGTHS_PER_PAGE as i64 + (start + slot) as i64),
-            None => return Ok(true),
+        let slot = lengths.as_chunks::<2>().0[start..].iter().position(|length| *length != [0, 0]);
+        if let Some(slot) = slot {
+            live = end.min(page * PAGE + (start + slot) as i64);
         }
-        Ok(false)
+        slot.is_none()
     })?;
     Ok(live)
 }
 
 /// Writes the lengths of new chunks from `first_chunk` on.
 pub(crate) fn write_range(writer: &mut PostingWriter<'_>, first_chunk: i64, lengths: &[u16]) -> Result<()> {
-    let mut page = [0; LENGTHS_PER_PAGE];
     let (mut number, mut offset) = place(first_chunk);
     let mut rest = lengths;
     while !rest.is_empty() {
-        writer.reader.lengths(number, &mut page)?;
-        let count = rest.len().min(LENGTHS_PER_PAGE - offset);
-        let (now, later) = rest.split_at(count);
-        page[offset..].fill(0);
-        page[offset..offset + count].copy_from_slice(now);
+        let mut page = writer.reader.lengths(number)?;
+        let (now, later) = rest.split_at(rest.len().min(LENGTHS_PER_PAGE - offset));
+        page[2 * offset..].fill(0);
+        for (bytes, length) in page[2 * offset..].as_chunks_mut().0.iter_mut().zip(now) {
+            *bytes = length.to_be_bytes();
+        }
         writer.put_lengths(number, &page)?;
         rest = later;
         (number, offset) = (number + 1, 0);
@@ -123,16 +143,16 @@ pub(crate) fn write_range(writer: &mut PostingWriter<'_>, first_chunk: i64, leng
 
 /// Marks chunks dead; they are given with the lengths they must have, in ascending order.
 pub(crate) fn mark_dead(writer: &mut PostingWriter<'_>, dead: &[(i64, u16)]) -> Result<()> {
-    let mut page = [0; LENGTHS_PER_PAGE];
     for group in dead.chunk_by(|a, b| place(a.0).0 == place(b.0).0) {
         let number = place(group[0].0).0;
-        writer.reader.lengths(number, &mut page)?;
+        let mut page: LengthsPage = writer.reader.lengths(number)?;
         for &(chunk_no, length) in group {
-            let slot = &mut page[place(chunk_no).1];
-            if *slot != length {
-                return Err(damaged(format_args!("chunk {chunk_no} has length {slot}, its text has {length}")));
+            let kept = &mut page.as_chunks_mut::<2>().0[place(chunk_no).1];
+            if *kept != length.to_be_bytes() {
+                let kept = u16::from_be_bytes(*kept);
+                return Err(damaged(format_args!("chunk {chunk_no} has length {kept}, its text has {length}")));
             }
-            *slot = 0;
+            *kept = [0; 2];
         }
         writer.put_lengths(number, &page)?;
     }

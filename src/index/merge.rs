@@ -8,6 +8,7 @@ use std::collections::VecDeque;
 use std::io::Read;
 
 use super::cursor::{Cursor, END};
+use super::intern::prefix;
 use super::list::ListWriter;
 use super::run::RunReader;
 use crate::error::Result;
@@ -139,24 +140,25 @@ pub(crate) fn write_lists<R: Read>(
     for source in &mut sources {
         source.start(&writer.reader)?;
     }
-    // A binary heap of indexes into `sources`, smallest term first, then smallest index.
-    let mut heap: Vec<usize> = (0..sources.len()).filter(|&index| sources[index].term().is_some()).collect();
+    // A binary heap: smallest term first, then smallest index.
+    let mut heap: Vec<Head> = (0..sources.len()).filter_map(|index| head(&sources, index)).collect();
     for place in (0..heap.len() / 2).rev() {
         sift_down(&mut heap, place, &sources);
     }
     let mut term = String::new();
-    while let Some(&first) = heap.first() {
+    while let Some(&(_, first)) = heap.first() {
         term.clear();
         term.push_str(sources[first].term().unwrap_or_default());
         let (mut dropped, mut dead) = (0u64, 0u64);
-        while let Some(&index) = heap.first()
+        while let Some(&(_, index)) = heap.first()
             && sources[index].term() == Some(&term)
         {
             let (more_dropped, more_dead) = sources[index].drain(writer, lists)?;
             dropped += more_dropped;
             dead = dead.saturating_add(more_dead);
-            if sources[index].term().is_none() {
-                heap.swap_remove(0);
+            match head(&sources, index) {
+                Some(head) => heap[0] = head,
+                None => drop(heap.swap_remove(0)),
             }
             sift_down(&mut heap, 0, &sources);
         }
@@ -168,8 +170,18 @@ pub(crate) fn write_lists<R: Read>(
     Ok(())
 }
 
-fn sift_down<R: Read>(heap: &mut [usize], mut place: usize, sources: &[Source<'_, R>]) {
-    let order = |a: usize, b: usize| sources[a].term().cmp(&sources[b].term()).then(a.cmp(&b));
+/// The first eight bytes of a source's term and the source's index.
+type Head = (u64, usize);
+
+fn head<R: Read>(sources: &[Source<'_, R>], index: usize) -> Option<Head> {
+    Some((prefix(sources[index].term()?), index))
+}
+
+fn sift_down<R: Read>(heap: &mut [Head], mut place: usize, sources: &[Source<'_, R>]) {
+    let order = |a: Head, b: Head| {
+        let terms = || sources[a.1].term().cmp(&sources[b.1].term());
+        a.0.cmp(&b.0).then_with(terms).then(a.1.cmp(&b.1))
+    };
     loop {
         let mut child = 2 * place + 1;
         if child >= heap.len() {

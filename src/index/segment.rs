@@ -203,7 +203,7 @@ fn write_segment<'d, R: Read>(
     let mut first_chunk = fresh.first_chunk;
     while let Some(oldest) = old.get(from) {
         // Not behind the first new chunk, from which the runs count.
-        first_chunk = lengths::first_live(&writer.reader, oldest.first_chunk, fresh.first_chunk)?;
+        first_chunk = lengths::first_live(&mut writer.reader, oldest.first_chunk, fresh.first_chunk)?;
         if u32::try_from(end - first_chunk).is_ok() {
             break;
         }
@@ -211,7 +211,7 @@ fn write_segment<'d, R: Read>(
     }
     let merged = &old[from..];
     let chunks = u32::try_from(end - first_chunk).map_err(|_| damaged("a sync of 2^32 chunks"))?;
-    let lengths = Lengths::read(&writer.reader, first_chunk, chunks)?;
+    let lengths = Lengths::read(&mut writer.reader, first_chunk, chunks)?;
     let (indexed, total_length) = lengths.totals(chunks);
     let mut row = SegmentRow {
         first_chunk,

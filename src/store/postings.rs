@@ -11,6 +11,8 @@ use crate::error::{Error, Result};
 
 /// Chunk lengths in one row of `chunk_lengths`: two bytes each, so that a row fills one 4 KB page.
 pub(crate) const LENGTHS_PER_PAGE: usize = 2000;
+/// A row of `chunk_lengths`: big-endian u16.
+pub(crate) type LengthsPage = [u8; 2 * LENGTHS_PER_PAGE];
 /// The largest `posting_blocks.data`, in bytes: with its header it still fits one 4 KB page.
 pub(crate) const BLOCK_ROW_BYTES: usize = 4040;
 /// Bytes of one skip entry in `terms.data`, where a list stands in `posting_blocks`.
@@ -100,16 +102,6 @@ fn term_row(row: &Row<'_>) -> Result<TermRow> {
     })
 }
 
-fn lengths_page(data: &[u8], into: &mut [u16; LENGTHS_PER_PAGE]) -> Result<()> {
-    if data.len() != 2 * LENGTHS_PER_PAGE {
-        return Err(damaged(format_args!("a page of chunk_lengths has {} bytes", data.len())));
-    }
-    for (length, bytes) in into.iter_mut().zip(data.as_chunks::<2>().0) {
-        *length = u16::from_be_bytes(*bytes);
-    }
-    Ok(())
-}
-
 fn segment_row(row: &Row<'_>) -> Result<SegmentRow> {
     let segment = SegmentRow {
         segment: row.get(0)?,
@@ -144,9 +136,8 @@ pub(crate) const SELECT_TERM: &str =
 pub(crate) const SELECT_TERMS_AFTER: &str = "SELECT df, dead, max_impact, base, blocks, data, term FROM terms \
      WHERE segment = ?1 AND term > ?2 ORDER BY term LIMIT ?3";
 pub(crate) const SELECT_BLOCK_ROW: &str = "SELECT data FROM posting_blocks WHERE block_row = ?1";
-pub(crate) const SELECT_LENGTHS: &str = "SELECT lengths FROM chunk_lengths WHERE page = ?1";
-pub(crate) const SELECT_LENGTHS_BETWEEN: &str =
-    "SELECT lengths, page FROM chunk_lengths WHERE page BETWEEN ?1 AND ?2 ORDER BY page";
+pub(crate) const SELECT_LENGTHS: &str =
+    "SELECT page, lengths FROM chunk_lengths WHERE page BETWEEN ?1 AND ?2 ORDER BY page";
 
 /// Reads the index of one connection; it holds its statements, so make one for each query. What it reads is one
 /// snapshot only inside a transaction, which is the caller's to open.
@@ -216,35 +207,35 @@ impl<'c> PostingReader<'c> {
         Ok(())
     }
 
-    /// Puts one page of chunk lengths into `into`: all zeros where there is no such row.
-    pub(crate) fn lengths(&mut self, page: i64, into: &mut [u16; LENGTHS_PER_PAGE]) -> Result<()> {
-        let mut rows = self.lengths.query(params![page])?;
-        match rows.next()? {
-            Some(row) => lengths_page(blob(row, 0, "chunk_lengths.lengths")?, into),
-            None => {
-                into.fill(0);
-                Ok(())
-            }
-        }
-    }
-
-    /// Calls `each` with the pages of chunk lengths that there are from `first` to `last`, until it says `false`.
+    /// Calls `each` with the pages of chunk lengths that there are from `first` to `last`, each a list of big-endian
+    /// u16, until it says `false`.
     pub(crate) fn each_lengths(
-        &self,
+        &mut self,
         first: i64,
         last: i64,
-        mut each: impl FnMut(i64, &[u16; LENGTHS_PER_PAGE]) -> Result<bool>,
+        mut each: impl FnMut(i64, &LengthsPage) -> bool,
     ) -> Result<()> {
-        let mut statement = self.connection.prepare_cached(SELECT_LENGTHS_BETWEEN)?;
-        let mut rows = statement.query(params![first, last])?;
-        let mut lengths = [0; LENGTHS_PER_PAGE];
+        let mut rows = self.lengths.query(params![first, last])?;
         while let Some(row) = rows.next()? {
-            lengths_page(blob(row, 0, "chunk_lengths.lengths")?, &mut lengths)?;
-            if !each(row.get(1)?, &lengths)? {
+            let data = blob(row, 1, "chunk_lengths.lengths")?;
+            let page = data
+                .try_into()
+                .map_err(|_| damaged(format_args!("a page of chunk_lengths has {} bytes", data.len())))?;
+            if !each(row.get(0)?, page) {
                 break;
             }
         }
         Ok(())
+    }
+
+    /// One page of chunk lengths: all zeros where there is no such row.
+    pub(crate) fn lengths(&mut self, page: i64) -> Result<LengthsPage> {
+        let mut lengths = [0; 2 * LENGTHS_PER_PAGE];
+        self.each_lengths(page, page, |_, found| {
+            lengths.copy_from_slice(found);
+            true
+        })?;
+        Ok(lengths)
     }
 }
 
@@ -337,21 +328,14 @@ impl<'c> PostingWriter<'c> {
     }
 
     /// Writes one page of chunk lengths; a page of zeros has no row.
-    pub(crate) fn put_lengths(&mut self, page: i64, lengths: &[u16; LENGTHS_PER_PAGE]) -> Result<()> {
-        if lengths.iter().all(|&length| length == 0) {
+    pub(crate) fn put_lengths(&mut self, page: i64, lengths: &LengthsPage) -> Result<()> {
+        if lengths.iter().all(|&byte| byte == 0) {
             self.connection.prepare_cached("DELETE FROM chunk_lengths WHERE page = ?1")?.execute([page])?;
             return Ok(());
         }
-        let mut data = [0; 2 * LENGTHS_PER_PAGE];
-        for (bytes, length) in data.chunks_exact_mut(2).zip(lengths) {
-            bytes.copy_from_slice(&length.to_be_bytes());
-        }
-        self.connection
-            .prepare_cached(
-                "INSERT INTO chunk_lengths (page, lengths) VALUES (?1, ?2) \
-                 ON CONFLICT (page) DO UPDATE SET lengths = excluded.lengths",
-            )?
-            .execute(params![page, &data[..]])?;
+        let sql = "INSERT INTO chunk_lengths (page, lengths) VALUES (?1, ?2) \
+             ON CONFLICT (page) DO UPDATE SET lengths = excluded.lengths";
+        self.connection.prepare_cached(sql)?.execute(params![page, lengths.as_slice()])?;
         Ok(())
     }
 

@@ -22,7 +22,7 @@ fn flip(data: &mut Vec<u8>, changes: &[(usize, u8)], cut: usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(150))]
 
     #[test]
     fn spoiled_rows_are_refused(

@@ -3,7 +3,7 @@
 use super::*;
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(120))]
 
     #[test]
     fn pruning_changes_no_hit_no_order_and_no_bit(syncs in syncs(), queries in proptest::collection::vec(query(), 1..12)) {

@@ -2,6 +2,7 @@
 
 mod damage;
 mod equal;
+mod pieces;
 mod sql;
 
 use std::collections::BTreeMap;

@@ -37,7 +37,7 @@ impl RawQueryPlan for crate::store::postings::ScratchStatement<'_> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(40))]
+    #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
     fn the_views_say_what_the_reader_says(syncs in syncs()) {
