@@ -1,0 +1,147 @@
+//! The command line as it is typed: clap definitions, and the only source of help, completions, man pages and
+//! `docs/cli.md`. Knows nothing of what the verbs do.
+
+#![allow(clippy::doc_markdown, reason = "here doc comments are help text, where backticks would be printed")]
+
+mod verbs;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand, ValueEnum};
+
+pub use verbs::{
+    CheckArgs, ChunkingArgs, CiteArgs, CompletionsArgs, DiffArgs, InitArgs, LogArgs, ManArgs, MigrateArgs,
+    OptimizeArgs, SearchArgs, ShowArgs, SqlArgs, StatusArgs, SyncArgs,
+};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done, found or passed
+  1  an honest negative: nothing found, a citation that no longer holds, damage, a missed threshold
+  2  an error: usage, input, input/output, or refused by a guard";
+
+/// A folder of Markdown as one SQLite file whose every answer can be traced to a line and checked again.
+#[derive(Debug, Parser)]
+#[command(name = "ragdb", version, max_term_width = 100, arg_required_else_help = true, after_help = EXIT_CODES)]
+pub struct Cli {
+    /// What every verb takes.
+    #[command(flatten)]
+    pub global: Global,
+    /// The verb.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options that every verb takes.
+#[derive(Args, Debug)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// The store [default: $RAGDB_DB, else ./ragdb.db]
+    #[arg(long, global = true, value_name = "PATH")]
+    pub db: Option<PathBuf>,
+    /// The configuration file [default: the nearest ragdb.yaml, from the current folder upwards]
+    #[arg(long, global = true, value_name = "PATH")]
+    pub config: Option<PathBuf>,
+    /// Print exactly one JSON document on standard output, errors included
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Leave out progress, notes and warnings; errors are always printed
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more on standard error: which store and configuration were used, what took how long
+    #[arg(short, long, global = true, action = ArgAction::SetTrue)]
+    pub verbose: bool,
+    /// When to use colour; `auto` means on a terminal, unless NO_COLOR is set or TERM is `dumb`
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: When,
+}
+
+/// When to use colour.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// On a terminal.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The verbs, in the order of help; each is described at its arguments.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Init(InitArgs),
+    Sync(SyncArgs),
+    Status(StatusArgs),
+    Search(SearchArgs),
+    Cite(CiteArgs),
+    Log(LogArgs),
+    Diff(DiffArgs),
+    Show(ShowArgs),
+    Check(CheckArgs),
+    Sql(SqlArgs),
+    Optimize(OptimizeArgs),
+    Migrate(MigrateArgs),
+    Completions(CompletionsArgs),
+    #[command(hide = true)]
+    Man(ManArgs),
+}
+
+/// What must be known of the arguments even when they do not parse.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Glance {
+    /// `--json` is among them.
+    pub json: bool,
+    /// The value of `--color`, if it is there and has a meaning.
+    pub color: Option<When>,
+}
+
+impl Glance {
+    /// Looks through the raw arguments up to `--`.
+    pub fn at(arguments: &[OsString]) -> Self {
+        let mut glance = Self { json: false, color: None };
+        let mut words = arguments.iter().skip(1).map(|word| word.to_string_lossy()).take_while(|word| word != "--");
+        while let Some(word) = words.next() {
+            if word == "--json" {
+                glance.json = true;
+            } else if word == "--color" {
+                glance.color = words.next().and_then(|value| When::from_str(&value, false).ok());
+            } else if let Some(value) = word.strip_prefix("--color=") {
+                glance.color = When::from_str(value, false).ok();
+            }
+        }
+        glance
+    }
+
+    /// The choice for what clap itself prints.
+    pub fn clap_color(self) -> ColorChoice {
+        match self.color {
+            None | Some(When::Auto) => ColorChoice::Auto,
+            Some(When::Always) => ColorChoice::Always,
+            Some(When::Never) => ColorChoice::Never,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definitions_are_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_glance_sees_json_and_colour_before_the_double_dash_only() {
+        let glance = |line: &str| Glance::at(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(glance("ragdb --json nonsense"), Glance { json: true, color: None });
+        assert_eq!(glance("ragdb search -- --json"), Glance { json: false, color: None });
+        assert_eq!(glance("ragdb --color never x"), Glance { json: false, color: Some(When::Never) });
+        assert_eq!(glance("ragdb --color=always --json"), Glance { json: true, color: Some(When::Always) });
+        assert_eq!(glance("ragdb --color=purple"), Glance { json: false, color: None });
+    }
+}

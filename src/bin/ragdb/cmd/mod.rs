@@ -1,0 +1,40 @@
+//! One file a verb: each asks the library, makes a view of the answer, prints it and says how it came out.
+
+mod check;
+mod cite;
+mod completions;
+mod diff;
+mod init;
+mod log;
+mod man;
+mod migrate;
+mod optimize;
+mod search;
+mod show;
+mod sql;
+mod status;
+mod sync;
+
+use crate::args::Command;
+use crate::context::Context;
+use crate::exit::{Outcome, Stop};
+
+/// Runs a verb.
+pub fn run(command: &Command, context: &mut Context) -> Result<Outcome, Stop> {
+    match command {
+        Command::Init(args) => init::run(args, context),
+        Command::Sync(args) => sync::run(args, context),
+        Command::Status(args) => status::run(args, context),
+        Command::Search(args) => search::run(args, context),
+        Command::Cite(args) => cite::run(args, context),
+        Command::Log(args) => log::run(args, context),
+        Command::Diff(args) => diff::run(args, context),
+        Command::Show(args) => show::run(args, context),
+        Command::Check(args) => check::run(args, context),
+        Command::Sql(args) => sql::run(args, context),
+        Command::Optimize(args) => optimize::run(args, context),
+        Command::Migrate(args) => migrate::run(args, context),
+        Command::Completions(args) => completions::run(args, context),
+        Command::Man(args) => man::run(args, context),
+    }
+}

@@ -1,0 +1,152 @@
+//! `ragdb status`: what the store holds, and what a sync would change now.
+
+use std::io;
+
+use ragdb::{ChunkSettings, Error, SourceStatus, Status, Store};
+use serde::Serialize;
+
+use super::sync::{declared, planned_counts};
+use crate::args::StatusArgs;
+use crate::context::Context;
+use crate::exit::{Outcome, Stop};
+use crate::render::{Align, DocumentsView, GenerationView, Screen, Table, View, bytes, clean, counted};
+
+#[derive(Serialize)]
+struct StatusView {
+    path: String,
+    store_id: String,
+    created_at: String,
+    created_by: String,
+    schema_version: i64,
+    generation: Option<u64>,
+    latest: Option<GenerationView>,
+    policy: Option<ragdb::Policy>,
+    documents: u64,
+    chunks: u64,
+    indexed_chunks: u64,
+    average_length: f64,
+    segments: u64,
+    tombstones: u64,
+    file_bytes: u64,
+    sources: Vec<SourceView>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pending: Option<Pending>,
+}
+
+#[derive(Serialize)]
+struct SourceView {
+    source_id: String,
+    kind: String,
+    root: String,
+    documents: u64,
+}
+
+/// What a sync would do now, or why it would refuse.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Pending {
+    Plan { documents: DocumentsView, rebuild: Vec<String> },
+    Refused { error: Refused },
+}
+
+#[derive(Serialize)]
+struct Refused {
+    code: &'static str,
+    message: String,
+}
+
+/// Runs the verb.
+pub fn run(args: &StatusArgs, context: &mut Context) -> Result<Outcome, Stop> {
+    let store = context.open_read_only()?;
+    let pending = if args.no_plan { None } else { Some(pending(&store, context)?) };
+    let path = context.db.display().to_string();
+    let view = StatusView { path, pending, ..StatusView::from(store.status()?) };
+    context.print(&view)?;
+    Ok(Outcome::Done)
+}
+
+fn pending(store: &Store, context: &Context) -> Result<Pending, Stop> {
+    match store.plan(&declared(context.config()?, ChunkSettings::default())?) {
+        Ok(plan) => Ok(Pending::Plan { documents: planned_counts(&plan), rebuild: plan.rebuild }),
+        Err(error @ (Error::Refused { .. } | Error::Io { .. })) => {
+            Ok(Pending::Refused { error: Refused { code: error.code(), message: error.to_string() } })
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl From<Status> for StatusView {
+    fn from(status: Status) -> Self {
+        Self {
+            path: String::new(),
+            store_id: status.store_id,
+            created_at: status.created_at,
+            created_by: status.created_by,
+            schema_version: status.schema_version,
+            generation: status.generation.as_ref().map(|generation| generation.number),
+            latest: status.generation.as_ref().map(GenerationView::from),
+            policy: status.policy,
+            documents: status.documents,
+            chunks: status.chunks,
+            indexed_chunks: status.indexed_chunks,
+            average_length: status.average_length,
+            segments: status.segments,
+            tombstones: status.tombstones,
+            file_bytes: status.file_bytes,
+            sources: status.sources.into_iter().map(SourceView::from).collect(),
+            pending: None,
+        }
+    }
+}
+
+impl From<SourceStatus> for SourceView {
+    fn from(source: SourceStatus) -> Self {
+        Self { source_id: source.source_id, kind: source.kind, root: source.root, documents: source.documents }
+    }
+}
+
+impl View for StatusView {
+    fn text(&self, screen: &mut Screen<'_>) -> io::Result<()> {
+        let size = bytes(self.file_bytes);
+        writeln!(screen.out, "store       {} ({size}, schema {})", clean::one_line(&self.path), self.schema_version)?;
+        match &self.latest {
+            Some(latest) => writeln!(screen.out, "generation  {}, {}", latest.generation, latest.published_at)?,
+            None => writeln!(screen.out, "generation  none published yet")?,
+        }
+        writeln!(screen.out, "documents   {}", self.documents)?;
+        writeln!(screen.out, "chunks      {}, {} of them indexed", self.chunks, self.indexed_chunks)?;
+        let average = self.average_length;
+        writeln!(screen.out, "index       {}, {average:.1} terms a chunk", counted(self.segments, "segment"))?;
+        writeln!(screen.out, "tombstones  {}", self.tombstones)?;
+        if let Some(policy) = &self.policy {
+            let (cut, bm25) = (policy.chunking, policy.bm25);
+            let sizes =
+                format!("{} target, {} at most, {} overlap", cut.target_chars, cut.max_chars, cut.overlap_chars);
+            writeln!(screen.out, "chunking    {sizes} (characters)")?;
+            writeln!(screen.out, "scoring     BM25, k1 {}, b {}; lexer {}", bm25.k1, bm25.b, policy.lexer_version)?;
+        }
+        match &self.pending {
+            None => {}
+            Some(Pending::Plan { documents, rebuild }) => {
+                writeln!(screen.out, "sync now    {}", documents.sentence())?;
+                for difference in rebuild {
+                    writeln!(screen.out, "            rebuilds the index: {}", clean::Clean(difference))?;
+                }
+            }
+            Some(Pending::Refused { error }) => {
+                writeln!(screen.out, "sync now    would be refused: {}", clean::Clean(&error.message))?;
+            }
+        }
+        if self.sources.is_empty() {
+            return Ok(());
+        }
+        writeln!(screen.out)?;
+        let headings =
+            [("source", Align::Left), ("kind", Align::Left), ("documents", Align::Right), ("root", Align::Left)];
+        let mut table = Table::new(headings, 200);
+        for source in &self.sources {
+            table.row([&source.source_id, &source.kind, &source.documents.to_string(), &source.root]);
+        }
+        table.write(screen, 0)
+    }
+}

@@ -1,0 +1,255 @@
+//! `ragdb sync`: publishes one new generation, or with `--dry-run` shows what it would be.
+
+use std::io;
+use std::sync::Arc;
+
+use ragdb::{
+    ChunkPolicy, ChunkSettings, Config, Failure, PlannedFile, SourceConfig, Store, SyncPlan, SyncProgress, SyncReport,
+    SyncRequest, SyncSources,
+};
+use serde::Serialize;
+
+use crate::args::{ChunkingArgs, SyncArgs};
+use crate::context::{Context, Verbosity};
+use crate::exit::{Outcome, Stop};
+use crate::progress::SyncBar;
+use crate::render::{ChunksView, DocumentsView, FailureView, Role, Screen, View, bytes, clean, counted, optional};
+
+/// Runs the verb.
+pub fn run(args: &SyncArgs, context: &mut Context) -> Result<Outcome, Stop> {
+    let request = request(args, context)?;
+    if args.dry_run { plan(args, &request, context) } else { publish(request, context) }
+}
+
+/// What to sync: the folders named, else the sources of the configuration, else those that the store knows.
+fn request(args: &SyncArgs, context: &Context) -> Result<SyncRequest, Stop> {
+    let chunking = args.chunking.into();
+    let request = if args.folders.is_empty() {
+        declared(context.config()?, chunking)?
+    } else if context.config_argument.is_some() {
+        return Err(Stop::Usage("--config can't be used with DIR: the folders named are the sources".into()));
+    } else {
+        SyncRequest { sources: SyncSources::Folders(args.folders.clone()), chunking, ..SyncRequest::default() }
+    };
+    Ok(SyncRequest {
+        checksum: args.checksum,
+        keep_going: args.keep_going,
+        max_delete: args.max_delete,
+        reroot: args.reroot,
+        ..request
+    })
+}
+
+/// The request of a sync without DIR. A configuration that says something about the chunking decides it whole, so
+/// that a search under the same file agrees; `chunking` goes before it.
+pub fn declared(config: Option<Config>, chunking: ChunkSettings) -> Result<SyncRequest, Stop> {
+    let Some(config) = config else { return Ok(SyncRequest { chunking, ..SyncRequest::default() }) };
+    let chunking = match config.chunking {
+        None => chunking,
+        Some(declared) => {
+            let ChunkPolicy { target_chars, max_chars, overlap_chars } = chunking.or(declared).resolve()?;
+            ChunkSettings {
+                target_chars: Some(target_chars),
+                max_chars: Some(max_chars),
+                overlap_chars: Some(overlap_chars),
+            }
+        }
+    };
+    let bm25 = config.bm25;
+    Ok(SyncRequest { sources: SyncSources::Config(config), chunking, bm25, ..SyncRequest::default() })
+}
+
+impl From<ChunkingArgs> for ChunkSettings {
+    fn from(args: ChunkingArgs) -> Self {
+        Self { target_chars: args.target_chars, max_chars: args.max_chars, overlap_chars: args.overlap_chars }
+    }
+}
+
+/// Opens the store; makes one where the request brings sources of its own.
+fn open(request: &SyncRequest, context: &Context) -> Result<Store, Stop> {
+    match request.sources {
+        SyncSources::Registered => context.open(),
+        _ => context.open_or_create(),
+    }
+}
+
+fn publish(mut request: SyncRequest, context: &mut Context) -> Result<Outcome, Stop> {
+    if let (SyncSources::Folders(folders), false) = (&request.sources, context.db.exists()) {
+        // A mistyped folder should not leave an empty store behind.
+        folders.iter().try_for_each(|folder| SourceConfig::for_folder(folder).map(drop))?;
+    }
+    let store = open(&request, context)?;
+    let bar = SyncBar::new(context);
+    request.progress = bar.clone().map(|bar| bar as Arc<dyn SyncProgress>);
+    let report = store.sync(&request);
+    if let Some(bar) = bar {
+        bar.clear();
+    }
+    let report = report?;
+    tell_failures(&report.failures, "failed and were left out; a document keeps its last good version", context);
+    let view = SyncView { verbose: context.verbosity == Verbosity::Verbose, ..SyncView::from(&report) };
+    context.print(&view)?;
+    Ok(Outcome::Done)
+}
+
+fn plan(args: &SyncArgs, request: &SyncRequest, context: &mut Context) -> Result<Outcome, Stop> {
+    // A dry run writes nothing, so where there is no store yet it plans against an empty one elsewhere.
+    let missing = !matches!(request.sources, SyncSources::Registered) && !context.db.exists();
+    let plan = if missing {
+        let elsewhere = tempfile::tempdir()?;
+        Store::create(elsewhere.path().join("empty.db"))?.plan(request)?
+    } else {
+        context.open_read_only()?.plan(request)?
+    };
+    tell_failures(&plan.failures, "would fail the sync; --keep-going publishes the others", context);
+    context.print(&PlanView::from(&plan))?;
+    Ok(Outcome::of(plan.failures.is_empty() || args.keep_going))
+}
+
+/// Lists on standard error the files that can't be published, and what becomes of them; a JSON result lists them
+/// itself.
+fn tell_failures(failures: &[Failure], outcome: &str, context: &Context) {
+    if context.json || failures.is_empty() {
+        return;
+    }
+    context.diagnose(|out, palette| {
+        failures.iter().try_for_each(|failure| FailureView::from(failure).write_line(out, palette))
+    });
+    context.warn(&format!("{} {outcome}", counted(failures.len() as u64, "file")));
+}
+
+#[derive(Serialize)]
+struct SyncView {
+    generation: Option<u64>,
+    published: bool,
+    rebuilt: Vec<String>,
+    documents: DocumentsView,
+    chunks: ChunksView,
+    failures: Vec<FailureView>,
+    bytes_read: u64,
+    seconds: Seconds,
+    #[serde(skip)]
+    verbose: bool,
+}
+
+#[derive(Serialize)]
+struct Seconds {
+    walk: f64,
+    read: f64,
+    write: f64,
+    checkpoint: f64,
+    total: f64,
+}
+
+impl From<&SyncReport> for SyncView {
+    fn from(report: &SyncReport) -> Self {
+        let seconds = &report.seconds;
+        Self {
+            generation: report.generation,
+            published: report.published,
+            rebuilt: report.rebuilt.clone(),
+            documents: report.documents.into(),
+            chunks: report.chunks.into(),
+            failures: report.failures.iter().map(FailureView::from).collect(),
+            bytes_read: report.bytes_read,
+            seconds: Seconds {
+                walk: seconds.walk,
+                read: seconds.read,
+                write: seconds.write,
+                checkpoint: seconds.checkpoint,
+                total: seconds.total,
+            },
+            verbose: false,
+        }
+    }
+}
+
+impl View for SyncView {
+    fn text(&self, screen: &mut Screen<'_>) -> io::Result<()> {
+        let generation = optional(self.generation);
+        match (self.published, self.generation) {
+            (true, _) => writeln!(screen.out, "published generation {generation}")?,
+            (false, Some(_)) => writeln!(screen.out, "nothing changed; generation {generation} is current")?,
+            (false, None) => writeln!(screen.out, "nothing to publish; the store is empty")?,
+        }
+        write_rebuild(screen, "rebuilt the index", &self.rebuilt)?;
+        writeln!(screen.out, "  documents  {}", self.documents.sentence())?;
+        writeln!(screen.out, "  chunks     {}", self.chunks.sentence())?;
+        if self.verbose {
+            let Seconds { walk, read, write, checkpoint, total } = self.seconds;
+            writeln!(screen.out, "  read       {}", bytes(self.bytes_read))?;
+            let stages = format!("walk {walk:.3}, read {read:.3}, write {write:.3}, checkpoint {checkpoint:.3}");
+            writeln!(screen.out, "  seconds    {total:.3} ({stages})")?;
+        }
+        Ok(())
+    }
+}
+
+fn write_rebuild(screen: &mut Screen<'_>, what: &str, differences: &[String]) -> io::Result<()> {
+    differences.iter().try_for_each(|difference| writeln!(screen.out, "  {what}: {}", clean::Clean(difference)))
+}
+
+#[derive(Serialize)]
+struct PlanView {
+    generation: Option<u64>,
+    rebuild: Vec<String>,
+    documents: DocumentsView,
+    added: Vec<FileView>,
+    updated: Vec<FileView>,
+    deleted: Vec<FileView>,
+    failures: Vec<FailureView>,
+}
+
+#[derive(Serialize)]
+struct FileView {
+    source_id: String,
+    path: String,
+}
+
+impl From<&SyncPlan> for PlanView {
+    fn from(plan: &SyncPlan) -> Self {
+        let files = |files: &[PlannedFile]| {
+            let view = |file: &PlannedFile| FileView { source_id: file.source_id.clone(), path: file.path.clone() };
+            files.iter().map(view).collect()
+        };
+        Self {
+            generation: plan.generation,
+            rebuild: plan.rebuild.clone(),
+            documents: planned_counts(plan),
+            added: files(&plan.added),
+            updated: files(&plan.updated),
+            deleted: files(&plan.deleted),
+            failures: plan.failures.iter().map(FailureView::from).collect(),
+        }
+    }
+}
+
+/// How many documents a plan would touch.
+pub fn planned_counts(plan: &SyncPlan) -> DocumentsView {
+    DocumentsView {
+        added: plan.added.len() as u64,
+        updated: plan.updated.len() as u64,
+        deleted: plan.deleted.len() as u64,
+        unchanged: plan.unchanged,
+        failed: plan.failures.len() as u64,
+    }
+}
+
+impl View for PlanView {
+    fn text(&self, screen: &mut Screen<'_>) -> io::Result<()> {
+        let palette = screen.palette;
+        writeln!(screen.out, "a sync would change (nothing was written)")?;
+        write_rebuild(screen, "rebuild the index", &self.rebuild)?;
+        writeln!(screen.out, "  documents  {}", self.documents.sentence())?;
+        let marked =
+            [("A", Role::Good, &self.added), ("M", Role::Warning, &self.updated), ("D", Role::Bad, &self.deleted)];
+        for (mark, role, files) in marked {
+            for file in files {
+                let source = clean::one_line(&file.source_id);
+                let (mark, source) = (palette.paint(role, mark), palette.paint(Role::Faint, &source));
+                writeln!(screen.out, "{mark} {}  {source}", clean::one_line(&file.path))?;
+            }
+        }
+        Ok(())
+    }
+}
