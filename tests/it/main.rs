@@ -1,0 +1,5 @@
+//! The integration tests: what a user of the binary, or of the public interface, can see.
+
+mod cli;
+mod reference;
+mod support;

@@ -1,0 +1,128 @@
+//! A folder to work in, and the real binary.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// A temporary folder in which `ragdb` runs.
+pub struct Project {
+    folder: TempDir,
+}
+
+/// How a run of the binary ended.
+pub struct Run {
+    /// The exit code.
+    pub code: i32,
+    /// Standard output.
+    pub stdout: String,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Project {
+    /// An empty folder.
+    pub fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    /// A folder with three documents below `docs`, in English and Chinese.
+    pub fn with_docs() -> Self {
+        let project = Self::new();
+        project.write(
+            "docs/guide/keys.md",
+            "# Keys\n\nA key opens the store.\n\n## Rotating a key\n\nRotate a key every 90 days.\nOld keys stop \
+             working after the grace period.\n\n## Revoking\n\nA revoked key fails with error `E42`.\n",
+        );
+        project.write(
+            "docs/guide/limits.md",
+            "# Limits\n\nA request may have 4 parts.\nA key may be used 100 times a minute.\n",
+        );
+        project.write("docs/zh/keys.md", "# 密钥\n\n密钥每九十天轮换一次。\n\n## 撤销\n\n撤销的密钥返回错误 `E42`。\n");
+        project
+    }
+
+    /// A folder whose documents are published as generation 1.
+    pub fn synced() -> Self {
+        let project = Self::with_docs();
+        project.ok(&["sync", "docs"]);
+        project
+    }
+
+    /// The folder's path.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Writes a file, and the folders above it.
+    pub fn write(&self, path: &str, text: impl AsRef<[u8]>) {
+        let path = self.path().join(path);
+        fs::create_dir_all(path.parent().expect("a file has a folder")).expect("folders are made");
+        fs::write(path, text).expect("the file is written");
+    }
+
+    /// Removes a file.
+    pub fn remove(&self, path: &str) {
+        fs::remove_file(self.path().join(path)).expect("the file is there");
+    }
+
+    /// Whether a file is there.
+    pub fn has(&self, path: &str) -> bool {
+        self.path().join(path).exists()
+    }
+
+    /// The binary in this folder, free of what the caller's environment says to it.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ragdb"));
+        command.current_dir(self.path()).args(arguments).stdin(Stdio::null());
+        for name in ["RAGDB_DB", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM"] {
+            command.env_remove(name);
+        }
+        command
+    }
+
+    /// Runs the binary.
+    pub fn run(&self, arguments: &[&str]) -> Run {
+        self.command(arguments).output().expect("ragdb starts").into()
+    }
+
+    /// Runs the binary, which must exit with 0.
+    pub fn ok(&self, arguments: &[&str]) -> Run {
+        let run = self.run(arguments);
+        assert_eq!(run.code, 0, "{arguments:?}\n{}{}", run.stdout, run.stderr);
+        run
+    }
+
+    /// Runs the binary with `--json`, and reads the one document that it prints.
+    pub fn json(&self, arguments: &[&str]) -> (i32, Value) {
+        let run = self.run(&[arguments, &["--json"]].concat());
+        let document = serde_json::from_str(&run.stdout);
+        (run.code, document.unwrap_or_else(|error| panic!("{arguments:?}: {error}\n{}{}", run.stdout, run.stderr)))
+    }
+}
+
+impl From<Output> for Run {
+    fn from(output: Output) -> Self {
+        let text = |bytes| String::from_utf8(bytes).expect("ragdb prints UTF-8");
+        Self {
+            code: output.status.code().expect("ragdb is not killed by a signal"),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+}
+
+impl Run {
+    /// All of it, for a snapshot.
+    pub fn transcript(&self) -> String {
+        let part = |name: &str, text: &str| if text.is_empty() { String::new() } else { format!("--- {name}\n{text}") };
+        format!("exit {}\n{}{}", self.code, part("stdout", &self.stdout), part("stderr", &self.stderr))
+    }
+}
+
+/// A file of this repository.
+pub fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
