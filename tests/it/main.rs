@@ -4,4 +4,5 @@ mod cli;
 mod model;
 mod reference;
 mod support;
+mod sync;
 mod world;

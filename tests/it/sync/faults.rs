@@ -1,0 +1,160 @@
+//! A sync that can't finish: the disk takes no more, files may not be read, the store lies among the documents.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use ragdb::{CiteStatus, Store, SyncRequest};
+
+use crate::world::{Content, World, rows, value};
+
+/// Names the folder in which a copy of this test program is to work.
+const CHILD: &str = "RAGDB_TEST_CHILD";
+
+/// Runs one of this program's ignored tests in a process of its own, started by `wrapper`.
+fn run_child(wrapper: &[&str], test: &str, folder: &Path) -> Output {
+    let program = std::env::current_exe().expect("this program");
+    let mut command = Command::new(wrapper[0]);
+    command.args(&wrapper[1..]).arg(program).args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
+    command.env(CHILD, folder).output().expect("the program starts")
+}
+
+fn text(output: &Output) -> String {
+    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+#[test]
+#[ignore = "runs in a process of its own: see the test below"]
+fn child_syncs_with_little_space() {
+    let Some(folder) = std::env::var_os(CHILD) else { return };
+    let store = Store::open(Path::new(&folder).join("ragdb.db")).expect("the store opens");
+    match store.sync(&SyncRequest::default()) {
+        Ok(report) => println!("outcome: published {:?}", report.generation),
+        Err(error) => println!("outcome: {} ({error})", error.code()),
+    }
+}
+
+#[test]
+fn a_sync_that_runs_out_of_space_changes_nothing_and_the_retry_takes_the_next_number() {
+    let world = World::synced();
+    let old = Content::of(&world.store());
+    for number in 0..60 {
+        let words: String = (0..150).map(|word| format!("w{} ", (word * 37 + number * 11) % 900)).collect();
+        world.write(&format!("big/{number:02}.md"), format!("# Big {number}\n\n{words}\n\n## More\n\n{words}\n"));
+    }
+    let size = fs::metadata(world.db()).unwrap().len();
+    let (mut failed, mut published) = (0, false);
+    for kilobytes in [8, 40, 100, 200, 300, 400, 600, 1000, 4000] {
+        // A write beyond the limit fails as it does on a full disk. The signal that would end the process is ignored.
+        let limit = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"", kilobytes * 2);
+        let output = run_child(&["sh", "-c", &limit], "sync::faults::child_syncs_with_little_space", world.path());
+        let said = text(&output);
+        assert!(output.status.success() && said.contains("outcome:"), "{kilobytes} kB: {said}");
+        assert!(!said.contains("outcome: published") || kilobytes * 1024 > size, "{kilobytes} kB: {said}");
+        let store = world.store();
+        assert_eq!(value(&store, "SELECT integrity_check FROM pragma_integrity_check"), "ok");
+        if store.log(None).unwrap().len() == 1 {
+            assert!(said.contains("outcome: io") || said.contains("outcome: database"), "{said}");
+            old.assert_equals(&Content::of(&store), &format!("after {kilobytes} kB"));
+            assert!(!store.search(&ragdb::SearchRequest::new("rotate")).unwrap().hits.is_empty());
+            failed += 1;
+        } else {
+            published = true;
+            break;
+        }
+    }
+    assert!(failed >= 2, "the limits are too wide");
+    assert!(published, "the limits are too narrow");
+    let store = world.store();
+    store.sync(&world.request()).unwrap();
+    let numbers = rows(&store, "SELECT generation FROM generations ORDER BY generation");
+    assert_eq!(numbers, [["1"], ["2"]]);
+    let fresh = Store::create(world.path().join("fresh.db")).unwrap();
+    fresh.sync(&world.request()).unwrap();
+    Content::of(&store).assert_equals(&Content::of(&fresh), "after the retry");
+}
+
+#[test]
+#[ignore = "runs in a process of its own: see the test below"]
+fn child_syncs_as_another_user() {
+    if std::env::var_os(CHILD).is_none() {
+        return;
+    }
+    let world = World::synced();
+    let lock = |path: &str, mode: u32| {
+        fs::set_permissions(world.docs().join(path), fs::Permissions::from_mode(mode)).expect("the mode is set");
+    };
+    let store = world.store();
+    let going = SyncRequest { keep_going: true, ..world.request() };
+    for (path, mode, code, stale) in
+        [("guide/keys.md", 0o644, "unreadable", 1), ("guide", 0o755, "unreadable_folder", 0)]
+    {
+        world.write("guide/keys.md", format!("# Keys\n\nChanged before {path}.\n"));
+        lock(path, 0o000);
+        let error = store.sync(&world.request()).expect_err("a file can't be read");
+        let ragdb::Error::SyncFailed { failures } = error else { panic!("{error}") };
+        assert_eq!(failures.iter().map(|it| (it.path.as_str(), it.code)).collect::<Vec<_>>(), [(path, code)]);
+        world.write("zh/keys.md", format!("# 密钥\n\n{path}。\n"));
+        let report = store.sync(&going).expect("it goes on");
+        assert_eq!((report.documents.deleted, report.documents.updated), (0, 1), "{report:?}");
+        assert_eq!(value(&store, "SELECT count(*) FROM tombstones WHERE kind = 'document'"), "0");
+        assert_eq!(rows(&store, "SELECT path FROM audit_stale").len(), stale);
+        let cited = store.cite("guide/keys.md#L3").expect("a good reference");
+        assert_eq!(cited.status, CiteStatus::Stale, "{cited:?}");
+        lock(path, mode);
+        assert!(store.sync(&world.request()).expect("all can be read").published);
+    }
+    lock(".", 0o000);
+    let error = store.sync(&going).expect_err("the root can't be read");
+    lock(".", 0o755);
+    assert_eq!(error.code(), "root_unreadable");
+    println!("outcome: all of it");
+}
+
+#[test]
+fn what_may_not_be_read_is_never_deleted() {
+    // The super-user reads everything: another one is needed.
+    let nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    let can = Command::new(nobody[0]).args(&nobody[1..]).arg("true").output();
+    if !can.is_ok_and(|output| output.status.success()) {
+        println!("skipped: `setpriv` can't run a program as another user here");
+        return;
+    }
+    let program = std::env::current_exe().expect("this program");
+    let copy = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o755)).tempdir().expect("a folder");
+    let copied = copy.path().join("it");
+    fs::copy(program, &copied).expect("the program is copied");
+    let output = Command::new(nobody[0])
+        .args(&nobody[1..])
+        .arg(&copied)
+        .args(["sync::faults::child_syncs_as_another_user", "--exact", "--ignored", "--nocapture"])
+        .env(CHILD, "any")
+        .output()
+        .expect("the program starts");
+    assert!(output.status.success() && text(&output).contains("outcome: all of it"), "{}", text(&output));
+}
+
+#[test]
+fn a_store_among_its_documents_is_left_out_under_every_name() {
+    let world = World::new(&[("a.md", "# A\n\nText.\n")]);
+    let path = world.docs().join("ragdb.md");
+    let store = Store::create(&path).unwrap();
+    fs::hard_link(&path, world.docs().join("x.md")).unwrap();
+    let Err(ragdb::Error::SyncFailed { failures }) = store.sync(&world.request()) else { panic!("x.md must fail") };
+    assert!(failures.iter().all(|failure| failure.code == "store_file"), "{failures:?}");
+    let report = store.sync(&SyncRequest { keep_going: true, ..world.request() }).unwrap();
+    assert_eq!((report.generation, report.documents.added), (Some(1), 1), "{report:?}");
+
+    // Opening one's own store as a file would give up this process's locks on it.
+    if Command::new("sqlite3").arg("--version").output().is_err() {
+        println!("skipped in part: the `sqlite3` program is not installed");
+        return;
+    }
+    let writer = rusqlite::Connection::open(&path).unwrap();
+    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
+    store.plan(&SyncRequest { keep_going: true, checksum: true, ..world.request() }).unwrap();
+    store.cite("a.md#L3").unwrap();
+    let other = Command::new("sqlite3").arg(&path).arg("BEGIN IMMEDIATE; SELECT 'in';").output().unwrap();
+    assert!(text(&other).contains("locked"), "a second writer came in: {}", text(&other));
+}
