@@ -106,10 +106,19 @@ fn is_accent(c: char) -> bool {
         | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20f0}' | '\u{fe20}'..='\u{fe2f}')
 }
 
+/// Whether `c` is a character of a run, three bytes long, that folds to itself and changes no character before it:
+/// a common Han character, Kana or Hangul syllable.
+pub(super) fn stands_alone(c: char) -> bool {
+    matches!(c,
+        '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fa}' | '\u{30fc}' | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}')
+}
+
 /// Whether `c` may change what the character before it becomes.
 pub(super) fn extends(c: char) -> bool {
     c >= '\u{300}'
         && !('\u{400}'..='\u{482}').contains(&c)
+        && !stands_alone(c)
         && (is_combining_mark(c) || matches!(c, '\u{1160}'..='\u{11ff}' | '\u{ff9e}' | '\u{ff9f}'))
 }
 

@@ -1,12 +1,14 @@
 //! Text to words, runs and symbols, in one pass. Owns where a word ends and what joins words to a compound;
 //! knows no stems, no stop words and no frequencies.
 
-use super::fold::{Class, Folder, cluster_end, extends};
+use super::fold::{Class, Folder, cluster_end, extends, stands_alone};
 use super::word::{Cut, Letter, MAX_TERM_BYTES, Visitor, Word, find_cuts};
 
 /// Of words joined without a blank (a path, a URL, a blob in base64) those that start within this many bytes give
 /// terms.
 const MAX_CHAIN_BYTES: usize = 512;
+/// Besides joiners, so many of `+`, `/` and `=` don't end such a chain.
+const MAX_CHAIN_GAP: usize = 4;
 const LOWER: u8 = 1;
 const UPPER: u8 = 2;
 const DIGIT: u8 = 4;
@@ -112,7 +114,7 @@ impl Segmenter {
         visitor: &mut impl Visitor,
     ) -> usize {
         let Some(c) = text[at..].chars().next() else { return text.len() };
-        if matches!(c, '\u{4e00}'..='\u{9fff}' | '\u{3400}'..='\u{4dbf}') {
+        if stands_alone(c) && !text[at + 3..].starts_with(extends) {
             visitor.run(c, *in_run, at..at + 3);
             *in_run = true;
             return at + 3;
@@ -171,7 +173,8 @@ impl Segmenter {
         let word_len = if as_it_stands { end - at } else { self.word.len() };
         let (suffix, next_joiner, next) =
             if kind(bytes, end) & TAIL == 0 { ("", None, end) } else { self.after_word(text, end, word_len) };
-        let adjacent = at == chain.end || at == chain.end + 1 && matches!(bytes[chain.end], b'+' | b'=');
+        let gap = &bytes[chain.end..at];
+        let adjacent = gap.len() <= MAX_CHAIN_GAP && gap.iter().all(|byte| b"+/=".contains(byte));
         if chain.joiner.is_none() && !adjacent {
             chain.start = at;
         }

@@ -203,10 +203,22 @@ fn a_warm_lexer_gives_the_terms_of_a_fresh_one() {
     }
 }
 
+/// So many characters as base64 has them, no stretch like another.
+fn blob(len: usize) -> String {
+    let mut state = 1_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let letters = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        char::from(letters[(state >> 58) as usize])
+    };
+    (0..len).map(|_| next()).collect()
+}
+
 #[rstest]
 #[case::one_word("x".repeat(1 << 20), 1)]
 #[case::accents(format!("e{}", "\u{301}".repeat(1 << 19)), 1)]
-#[case::base64("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo+/0".repeat(20_000), 200)]
+#[case::base64("QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo+/0".repeat(20_000), 11)]
+#[case::random_base64(blob(1 << 20), 60)]
 #[case::path("a1/".repeat(300_000), 3)]
 #[case::camel("aB".repeat(1 << 19), 1)]
 #[case::pluses("+".repeat(1 << 20), 0)]
