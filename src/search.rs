@@ -12,7 +12,7 @@ use rusqlite::Connection;
 
 use crate::error::{Error, Result};
 use crate::index::{self, Scored};
-use crate::lexicon::{Lexer, QueryUnit};
+use crate::lexicon::{DEFAULT_FLOOR, Lexer};
 use crate::model::Policy;
 use crate::store::postings::PostingReader;
 use crate::store::{Store, chunks, documents, generations, settings};
@@ -24,21 +24,27 @@ pub use types::{ExpectedPolicy, Explanation, Hit, QueryTermInfo, Refusal, Search
 /// How many refused chunks an explanation lists at most.
 const REFUSED_AT_MOST: usize = 10;
 
+/// The longest query, in bytes: far more than a question, little enough that lexing it takes no time.
+const LONGEST_QUERY: usize = 16 << 10;
+
 /// A number that no chunk has.
 const NO_CHUNK: i64 = -1;
-
-/// The relevance floor where a request names none.
-const DEFAULT_FLOOR: f64 = 0.4;
 
 impl Store {
     /// The best chunks for a query, best first. No chunk is relevant enough: no hits.
     ///
     /// # Errors
     /// [`Error::PolicyMismatch`] where the store was indexed under other settings than the request expects or this
-    /// build has; [`Error::NotFound`] where nothing was published yet; [`Error::Invalid`] where `top_k` is 0.
+    /// build has; [`Error::NotFound`] where nothing was published yet; [`Error::Invalid`] where `top_k` is 0 or
+    /// the query is longer than 16 KiB.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchResult> {
         if request.top_k == 0 {
             return Err(Error::Invalid { message: "top_k is 0; ask for 1 hit or more".into() });
+        }
+        if request.query.len() > LONGEST_QUERY {
+            let length = request.query.len();
+            let message = format!("the query has {length} bytes; ask with {LONGEST_QUERY} or fewer");
+            return Err(Error::Invalid { message });
         }
         let mut lexer = Lexer::new();
         let typed = query::parse(&request.query);
@@ -93,17 +99,8 @@ impl Search<'_> {
 
     /// The query as the index takes it.
     fn query(&self, floor: f64) -> index::Query {
-        let unit_of = |term: usize| {
-            let holds = |unit: &QueryUnit| unit.primary.contains(&term);
-            self.lexed.units.iter().position(holds).and_then(|unit| u32::try_from(unit).ok())
-        };
-        let terms = self.lexed.terms.iter().enumerate().map(|(index, term)| index::QueryTerm {
-            term: term.term.clone(),
-            weight: term.weight,
-            unit: unit_of(index),
-        });
         index::Query {
-            terms: terms.collect(),
+            asked: self.lexed.asked.clone(),
             required: self.lexed.required.clone(),
             excluded: self.lexed.excluded.clone(),
             k: self.request.top_k,

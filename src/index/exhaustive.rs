@@ -22,7 +22,6 @@ pub(crate) fn exhaustive(
     let plan = Plan::new(reader, query, policy)?;
     let mut collector = Collector::new(query.k, query.min_score);
     let mut callbacks = Callbacks { accept, tie_key };
-    let mut units = vec![0.0; plan.floor.units()];
     for (index, segment) in plan.segments.iter().enumerate() {
         let mut found: BTreeMap<u32, Vec<Option<f64>>> = BTreeMap::new();
         let mut lengths = Lengths::on_demand(segment.first_chunk);
@@ -55,9 +54,7 @@ pub(crate) fn exhaustive(
             excluded.extend(common.into_iter().flatten());
         }
         for (chunk, contributions) in found {
-            let has = (0..contributions.len()).filter(|&term| contributions[term].is_some());
-            let complete = query.required.iter().all(|&term| contributions[term].is_some());
-            if complete && !excluded.contains(&chunk) && plan.floor.passes(has, &mut units) {
+            if !excluded.contains(&chunk) && plan.admits(|term| contributions[term].is_some()) {
                 let score = contributions.iter().flatten().sum();
                 let chunk_no = segment.first_chunk + i64::from(chunk);
                 collector.offer(Scored { chunk_no, score }, &mut callbacks)?;

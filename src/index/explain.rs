@@ -58,7 +58,7 @@ pub(crate) fn explain(
     };
     let norm = plan.formula.norm(length);
     let mut terms = Vec::with_capacity(plan.terms.len());
-    for (asked, planned) in query.terms.iter().zip(&plan.terms) {
+    for (asked, planned) in query.asked.terms.iter().zip(&plan.terms) {
         let mut tf = 0;
         if let Some((index, segment, chunk)) = place
             && length > 0
@@ -73,8 +73,7 @@ pub(crate) fn explain(
         let (df, idf) = (planned.df, planned.idf);
         terms.push(TermExplanation { term: asked.term.clone(), weight: asked.weight, df, idf, tf, contribution });
     }
-    let has = (0..terms.len()).filter(|&term| terms[term].tf > 0);
-    let share = plan.floor.share(has, &mut vec![0.0; plan.floor.units()]);
+    let share = plan.floor.share(|term| terms[term].tf > 0);
     let score = terms.iter().map(|term| term.contribution).sum();
     Ok(Explanation { terms, score, length, statistics: plan.statistics, share })
 }

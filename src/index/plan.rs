@@ -1,35 +1,24 @@
 //! A query with all that the store knows about it: read once, before any posting.
 
-use super::floor::Floor;
 use super::score::{Formula, Statistics, impact_unit};
 use super::segment::statistics_of;
 use crate::error::{Error, Result};
+use crate::lexicon::{FloorRule, LexedQuery, QueryTerm};
 use crate::model::Bm25Policy;
 use crate::store::postings::{PostingReader, SegmentRow, TermRow, damaged};
-
-/// One term of a query.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct QueryTerm {
-    /// The term as the lexicon makes it.
-    pub term: String,
-    /// A factor on its contribution; above 0.
-    pub weight: f64,
-    /// The unit of information it belongs to; a term without one counts in the score only.
-    pub unit: Option<u32>,
-}
 
 /// What is asked of the index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Query {
-    /// Distinct terms. Contributions are summed in this order.
-    pub terms: Vec<QueryTerm>,
-    /// Indexes of terms that a hit must have.
+    /// Distinct terms, in whose order contributions are summed, and the units of information they stand for.
+    pub asked: LexedQuery,
+    /// Indexes of units that a hit must have: all of the primary terms, or any of the wholes.
     pub required: Vec<usize>,
     /// Groups of terms: a chunk with all terms of a group is no hit. An empty group excludes nothing.
     pub excluded: Vec<Vec<String>>,
     /// How many hits at most; at least 1.
     pub k: usize,
-    /// The share of the query's information that a hit must match: 0 to 1.
+    /// The share of the query's information that a hit must match, as [`FloorRule`] has it: 0 to 1.
     pub floor: f64,
     /// The score that a hit must reach; 0 for any.
     pub min_score: f64,
@@ -53,7 +42,11 @@ pub(crate) struct Plan<'q> {
     pub statistics: Statistics,
     pub formula: Formula,
     pub terms: Vec<PlannedTerm>,
-    pub floor: Floor,
+    pub floor: FloorRule,
+    /// Terms that a hit must have.
+    pub required: Vec<usize>,
+    /// Indexes of required units that a hit can have in more than one way.
+    pub alternatives: Vec<usize>,
 }
 
 impl<'q> Plan<'q> {
@@ -62,26 +55,42 @@ impl<'q> Plan<'q> {
     /// # Errors
     /// [`Error::Invalid`] for a query outside its ranges, [`Error::Damaged`] for impossible statistics.
     pub(crate) fn new(reader: &mut PostingReader<'_>, query: &'q Query, policy: &Bm25Policy) -> Result<Self> {
-        let weights = query.terms.iter().all(|term| term.weight > 0.0 && term.weight.is_finite());
-        let required = query.required.iter().all(|&index| index < query.terms.len());
+        let weights = query.asked.terms.iter().all(|term| term.weight > 0.0 && term.weight.is_finite());
+        let required = query.required.iter().all(|&index| index < query.asked.units.len());
         if query.k == 0 || !weights || !required || query.floor.is_nan() || query.min_score.is_nan() {
             return Err(Error::Invalid {
-                message: "a query needs k of at least 1, positive weights and known terms".into(),
+                message: "a query needs k of at least 1, positive weights and known units".into(),
             });
         }
         let segments = reader.segments()?;
         let statistics = statistics_of(&segments)?;
-        let mut terms = Vec::with_capacity(query.terms.len());
-        for QueryTerm { term, weight, .. } in &query.terms {
+        let mut terms = Vec::with_capacity(query.asked.terms.len());
+        for QueryTerm { term, weight, .. } in &query.asked.terms {
             let rows = term_rows(reader, &segments, term)?;
             let df = live_df(statistics, term, &rows)?;
             let idf = statistics.idf(df);
             terms.push(PlannedTerm { df, idf, factor: weight * idf, rows });
         }
-        let floor =
-            Floor::new(query.floor, query.terms.iter().zip(&terms).map(|(term, planned)| (term.unit, planned.idf)));
+        let (idf, df): (Vec<f64>, Vec<u64>) = terms.iter().map(|term: &PlannedTerm| (term.idf, term.df)).unzip();
+        let floor = FloorRule::new(&query.asked, &idf, &df, query.floor);
+        let (alternatives, single): (Vec<usize>, Vec<usize>) =
+            query.required.iter().partition(|&&unit| !query.asked.units[unit].wholes.is_empty());
+        let mut required: Vec<usize> =
+            single.iter().flat_map(|&unit| &query.asked.units[unit].primary).copied().collect();
+        required.sort_unstable();
+        required.dedup();
         let formula = Formula::new(policy, statistics.average_length());
-        Ok(Self { query, segments, statistics, formula, terms, floor })
+        Ok(Self { query, segments, statistics, formula, terms, floor, required, alternatives })
+    }
+
+    /// Whether a chunk with these terms has every required unit and reaches the floor.
+    pub(crate) fn admits(&self, has: impl Fn(usize) -> bool) -> bool {
+        self.required.iter().all(|&term| has(term))
+            && self.alternatives.iter().all(|&unit| {
+                let unit = &self.query.asked.units[unit];
+                unit.wholes.iter().any(|&term| has(term)) || unit.primary.iter().all(|&term| has(term))
+            })
+            && self.floor.passes(has)
     }
 
     /// What makes an upper bound of the saturation out of an impact of this segment.

@@ -50,7 +50,8 @@ pub(crate) struct Walk<'p, 'q> {
     /// The candidate's contribution of each query term; 0 where it does not have it.
     contributions: Vec<f64>,
     touched: Vec<usize>,
-    units: Vec<f64>,
+    /// Which terms belong to the lists looked at so far, while lists are split.
+    prefix: Vec<bool>,
 }
 
 impl<'p, 'q> Walk<'p, 'q> {
@@ -58,7 +59,7 @@ impl<'p, 'q> Walk<'p, 'q> {
     pub(crate) fn open(reader: &mut PostingReader<'_>, plan: &'p Plan<'q>, index: usize) -> Result<Option<Self>> {
         let segment = &plan.segments[index];
         let has = |term: usize| plan.terms[term].rows[index].as_ref().filter(|row| row.df > 0);
-        if plan.query.required.iter().any(|&term| has(term).is_none()) {
+        if plan.required.iter().any(|&term| has(term).is_none()) {
             return Ok(None);
         }
         let mut lists = Vec::with_capacity(plan.terms.len());
@@ -72,7 +73,7 @@ impl<'p, 'q> Walk<'p, 'q> {
             return Ok(None);
         }
         let mut required: Vec<usize> =
-            (0..lists.len()).filter(|&list| plan.query.required.contains(&lists[list].term)).collect();
+            (0..lists.len()).filter(|&list| plan.required.contains(&lists[list].term)).collect();
         required.sort_by_key(|&list| lists[list].cursor.df());
         let mut excluded = Vec::new();
         for group in plan.query.excluded.iter().filter(|group| !group.is_empty()) {
@@ -99,7 +100,7 @@ impl<'p, 'q> Walk<'p, 'q> {
             lengths: Lengths::on_demand(segment.first_chunk),
             contributions: vec![0.0; plan.terms.len()],
             touched: Vec::with_capacity(plan.terms.len()),
-            units: vec![0.0; plan.floor.units()],
+            prefix: vec![false; plan.terms.len()],
         }))
     }
 
@@ -159,15 +160,16 @@ impl<'p, 'q> Walk<'p, 'q> {
         }
         let lists = &self.lists;
         self.order.sort_by(|&a, &b| lists[a].bound.total_cmp(&lists[b].bound));
-        self.units.fill(0.0);
-        let floor = &self.plan.floor;
-        let (mut sum, mut information) = (0.0, 0.0);
+        self.prefix.fill(false);
+        let mut sum = 0.0;
         self.essential = 0;
         for (index, &list) in self.order.iter().enumerate() {
             sum += lists[list].bound;
             self.below[index + 1] = sum;
-            information += floor.add(lists[list].term, &mut self.units);
-            if sum * SLACK < threshold || floor.is_out_of_reach(information) || sum == 0.0 {
+            self.prefix[lists[list].term] = true;
+            let prefix = &self.prefix;
+            // What a chunk has of the query's information only grows with its terms.
+            if sum * SLACK < threshold || sum == 0.0 || !self.plan.floor.passes(|term| prefix[term]) {
                 self.essential = index + 1;
             }
         }
@@ -284,8 +286,8 @@ impl<'p, 'q> Walk<'p, 'q> {
         if partial * SLACK < threshold {
             return Ok(());
         }
-        let has = self.touched.iter().copied();
-        if !self.plan.floor.passes(has, &mut self.units) || self.is_excluded(reader, chunk)? {
+        let contributions = &self.contributions;
+        if !self.plan.admits(|term| contributions[term] > 0.0) || self.is_excluded(reader, chunk)? {
             return Ok(());
         }
         let score = self.contributions.iter().sum();

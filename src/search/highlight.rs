@@ -15,8 +15,8 @@ pub(super) struct Highlighter<'l> {
 
 impl<'l> Highlighter<'l> {
     pub(super) fn new(lexer: &'l mut Lexer, lexed: &Lexed, typed: &Typed) -> Self {
-        let primary = lexed.units.iter().flat_map(|unit| &unit.primary);
-        let mut wanted: HashSet<String> = primary.map(|&index| lexed.terms[index].term.clone()).collect();
+        let strong = lexed.asked.units.iter().flat_map(|unit| unit.primary.iter().chain(&unit.wholes));
+        let mut wanted: HashSet<String> = strong.map(|&index| lexed.asked.terms[index].term.clone()).collect();
         for phrase in &typed.phrases {
             wanted.extend(lexer.surface_terms(phrase).into_iter().map(|(word, _)| word));
         }

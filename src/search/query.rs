@@ -120,9 +120,8 @@ fn filter(token: &str) -> Option<(Field, &str)> {
 /// A query as the index takes it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lexed {
-    pub terms: Vec<QueryTerm>,
-    pub units: Vec<QueryUnit>,
-    /// Indexes of terms that a hit must have.
+    pub asked: LexedQuery,
+    /// Indexes of units that a hit must have.
     pub required: Vec<usize>,
     /// A chunk with all terms of one of these groups is out.
     pub excluded: Vec<Vec<String>>,
@@ -139,10 +138,13 @@ pub(super) fn lex(typed: &Typed, all_terms: bool, lexer: &mut Lexer) -> Lexed {
     }
     for text in &typed.excluded {
         let LexedQuery { terms, units } = lexer.query(text);
-        let primary: Vec<String> =
-            units.iter().flat_map(|unit| &unit.primary).map(|&index| terms[index].term.clone()).collect();
-        if !primary.is_empty() {
-            lexed.excluded.push(primary);
+        let name = |&index: &usize| terms[index].term.clone();
+        let all: Vec<String> = units.iter().flat_map(|unit| &unit.primary).map(name).collect();
+        if !all.is_empty() {
+            lexed.excluded.push(all);
+        }
+        if let [unit] = units.as_slice() {
+            lexed.excluded.extend(unit.wholes.iter().map(|whole| vec![name(whole)]));
         }
     }
     lexed
@@ -151,18 +153,15 @@ pub(super) fn lex(typed: &Typed, all_terms: bool, lexer: &mut Lexer) -> Lexed {
 impl Lexed {
     /// Joins another part's terms to these: a term that is there already keeps its place and weight.
     fn add(&mut self, query: LexedQuery, required: bool) {
-        let indexes: Vec<usize> = query
-            .terms
-            .into_iter()
-            .map(|term| {
-                let known = self.terms.iter().position(|known| known.term == term.term);
-                known.unwrap_or_else(|| {
-                    self.terms.push(term);
-                    self.terms.len() - 1
-                })
+        let known = &mut self.asked.terms;
+        let place = |term: QueryTerm| {
+            known.iter().position(|known| known.term == term.term).unwrap_or_else(|| {
+                known.push(term);
+                known.len() - 1
             })
-            .collect();
-        let renumber = |list: Vec<usize>| list.into_iter().map(|index| indexes[index]).collect::<Vec<_>>();
+        };
+        let places: Vec<usize> = query.terms.into_iter().map(place).collect();
+        let renumber = |list: Vec<usize>| list.into_iter().map(|index| places[index]).collect::<Vec<_>>();
         for unit in query.units {
             let unit = QueryUnit {
                 primary: renumber(unit.primary),
@@ -170,15 +169,15 @@ impl Lexed {
                 partial: renumber(unit.partial),
                 ..unit
             };
-            if required {
-                self.required.extend(&unit.primary);
-            }
-            if !self.units.iter().any(|known| known.primary == unit.primary) {
-                self.units.push(unit);
+            let units = &mut self.asked.units;
+            let index = units.iter().position(|known| known.primary == unit.primary).unwrap_or_else(|| {
+                units.push(unit);
+                units.len() - 1
+            });
+            if required && !self.required.contains(&index) {
+                self.required.push(index);
             }
         }
-        self.required.sort_unstable();
-        self.required.dedup();
     }
 }
 
@@ -228,7 +227,7 @@ mod tests {
     #[test]
     fn requiring_a_bare_word_does_not_count_it_twice() {
         let lexed = lex(&parse("refund +refund"), false, &mut Lexer::new());
-        assert_eq!(lexed.units.len(), 1);
-        assert_eq!(lexed.required.len(), lexed.units[0].primary.len());
+        assert_eq!(lexed.asked.units.len(), 1);
+        assert_eq!(lexed.required, [0]);
     }
 }

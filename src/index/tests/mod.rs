@@ -11,6 +11,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::error::Result;
+use crate::lexicon::{LexedQuery, QueryTerm, QueryUnit};
 use crate::model::Bm25Policy;
 use crate::store::postings::{PostingReader, PostingWriter};
 
@@ -181,14 +182,34 @@ fn query() -> impl Strategy<Value = Query> {
         .prop_map(|(mut terms, required, with_required, excluded, k, floor, min_score)| {
             let mut seen = [false; 11];
             terms.retain(|(term, ..)| !std::mem::replace(&mut seen[*term], true));
-            let required = if with_required && !terms.is_empty() {
-                required.into_iter().map(|index| index % terms.len()).collect()
+            let asked = asked(&terms);
+            let required = if with_required && !asked.units.is_empty() {
+                required.into_iter().map(|index| index % asked.units.len()).collect()
             } else {
                 Vec::new()
             };
-            let terms = terms.into_iter().map(|(term, weight, unit)| QueryTerm { term: any_term(term), weight, unit });
-            Query { terms: terms.collect(), required, excluded, k, floor, min_score }
+            Query { asked, required, excluded, k, floor, min_score }
         })
+}
+
+/// Terms with the number of their unit, if they have one. In a unit of three terms or more the last stands for all
+/// and the one before it for a part.
+fn asked(terms: &[(usize, f64, Option<u32>)]) -> LexedQuery {
+    let mut units: Vec<QueryUnit> = Vec::new();
+    for number in 0..4 {
+        let members = terms.iter().enumerate().filter(|(_, term)| term.2 == Some(number));
+        let mut primary: Vec<usize> = members.map(|(index, _)| index).collect();
+        let (mut wholes, mut partial) = (Vec::new(), Vec::new());
+        if primary.len() > 2 {
+            wholes.extend(primary.pop());
+            partial.extend(primary.pop());
+        }
+        if !primary.is_empty() {
+            units.push(QueryUnit { primary, wholes, partial, ..QueryUnit::default() });
+        }
+    }
+    let terms = terms.iter().map(|&(term, weight, _)| QueryTerm { term: any_term(term), weight });
+    LexedQuery { terms: terms.collect(), units }
 }
 
 fn any_term(index: usize) -> String {

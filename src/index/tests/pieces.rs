@@ -6,9 +6,8 @@ use rstest::rstest;
 
 use super::*;
 use crate::index::encode::{BLOCK, SKIP_BYTES, Skip, Widths, decode_block, encode_block, tf_at};
-use crate::index::floor::Floor;
 use crate::index::merge::{MAX_SEGMENTS, is_mostly_dead, merge_from};
-use crate::index::score::{Formula, impact, impact_unit, saturation};
+use crate::index::score::{Formula, Statistics, impact, impact_unit, saturation};
 
 proptest! {
     #[test]
@@ -128,19 +127,6 @@ fn the_formula_gives_what_lucene_gives() {
 }
 
 #[rstest]
-#[case::all(&[0, 1, 2], 1.0)]
-#[case::a_part_of_the_first_unit(&[1, 2], 0.8)]
-#[case::the_score_only_term(&[3], 0.0)]
-#[case::none(&[], 0.0)]
-fn a_share_is_matched_information_over_all(#[case] has: &[usize], #[case] share: f64) {
-    // Unit 7: idf 3 and 2; unit 9: idf 2; a term without a unit.
-    let floor = Floor::new(0.8, [(Some(7), 3.0), (Some(7), 2.0), (Some(9), 2.0), (None, 9.0)].into_iter());
-    let mut scratch = vec![0.0; floor.units()];
-    assert!((floor.share(has.iter().copied(), &mut scratch) - share).abs() < 1e-12);
-    assert_eq!(floor.passes(has.iter().copied(), &mut scratch), share >= 0.8);
-}
-
-#[rstest]
 #[case(0, 0, false)]
 #[case(10, 3, false)]
 #[case(10, 4, true)]
@@ -149,8 +135,9 @@ fn more_than_three_in_ten_dead_is_mostly_dead(#[case] indexed: u64, #[case] dead
 }
 
 fn asked_for(term: &str, k: usize) -> Query {
-    let terms = vec![QueryTerm { term: term.into(), weight: 1.0, unit: Some(0) }];
-    Query { terms, k, ..Query::default() }
+    let terms = vec![QueryTerm { term: term.into(), weight: 1.0 }];
+    let units = vec![QueryUnit { primary: vec![0], ..QueryUnit::default() }];
+    Query { asked: LexedQuery { terms, units }, k, ..Query::default() }
 }
 
 #[test]
@@ -176,7 +163,7 @@ fn callbacks_are_asked_only_about_what_would_enter() {
 
 #[rstest]
 #[case::no_hits_wanted(Query { k: 0, ..asked_for("alpha", 1) })]
-#[case::unknown_required_term(Query { required: vec![1], ..asked_for("alpha", 1) })]
+#[case::unknown_required_unit(Query { required: vec![1], ..asked_for("alpha", 1) })]
 #[case::no_number(Query { floor: f64::NAN, ..asked_for("alpha", 1) })]
 fn a_query_out_of_range_is_refused(#[case] query: Query) {
     assert_eq!(World::new().search(&query).map_err(|error| error.code()), Err("invalid"));
