@@ -99,17 +99,17 @@ pub struct Reporter {
 }
 
 impl Reporter {
-    /// Says why a verb stopped. Nothing more can be done where that fails as well.
+    /// Says why a verb stopped: on standard error also where standard output can't be written. Nothing more can be
+    /// done where that fails as well.
     pub fn stop(self, stop: &Stop) {
         if matches!(stop, Stop::Output(error) if error.kind() == io::ErrorKind::BrokenPipe) {
             return;
         }
         let document = ErrorDocument::from(stop);
-        let _ = if self.json {
-            write_json(&mut io::stdout().lock(), &document)
-        } else {
-            self.text(&document, stop, &mut io::stderr().lock())
-        };
+        let printed = self.json && write_json(&mut io::stdout().lock(), &document).is_ok();
+        if !printed {
+            let _ = self.text(&document, stop, &mut io::stderr().lock());
+        }
     }
 
     fn text(self, document: &ErrorDocument, stop: &Stop, out: &mut dyn Write) -> io::Result<()> {

@@ -1,7 +1,8 @@
 //! Progress bars of a sync, on standard error.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -9,52 +10,52 @@ use ragdb::{SyncEvent, SyncProgress};
 
 use crate::context::{Context, Verbosity};
 
-/// One bar that is reshaped for each stage.
-pub struct SyncBar(ProgressBar);
+/// The bar of the stage that is running.
+pub struct SyncBar(Mutex<ProgressBar>);
 
 impl SyncBar {
     /// A bar, where somebody is there to see it: standard error is a terminal, and neither `--quiet` nor `--json`.
     pub fn new(context: &Context) -> Option<Arc<Self>> {
         let seen = io::stderr().is_terminal() && context.verbosity > Verbosity::Quiet && !context.json;
-        seen.then(|| {
-            let bar = ProgressBar::new_spinner();
-            bar.enable_steady_tick(Duration::from_millis(100));
-            Arc::new(Self(bar))
-        })
+        seen.then(|| Arc::new(Self(Mutex::new(ProgressBar::hidden()))))
     }
 
     /// Takes the bar off the screen.
     pub fn clear(&self) {
-        self.0.finish_and_clear();
+        self.bar().finish_and_clear();
     }
 
-    fn stage(&self, total: Option<u64>, template: &str, message: String) {
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            self.0.set_style(style);
-        }
-        self.0.reset();
-        if let Some(total) = total {
-            self.0.set_length(total);
-        }
-        self.0.set_message(message);
+    fn stage(&self, total: Option<u64>, template: &str, message: impl Into<Cow<'static, str>>) {
+        let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new).with_message(message);
+        let bar = match ProgressStyle::with_template(template) {
+            Ok(style) => bar.with_style(style),
+            Err(_) => bar,
+        };
+        bar.enable_steady_tick(Duration::from_millis(100));
+        let before = std::mem::replace(&mut *self.bar(), bar);
+        before.finish_and_clear();
+    }
+
+    fn bar(&self) -> MutexGuard<'_, ProgressBar> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl SyncProgress for SyncBar {
     fn event(&self, event: SyncEvent) {
         match event {
-            SyncEvent::Walking => self.stage(None, "{spinner} {msg}", "looking for files".into()),
+            SyncEvent::Walking => self.stage(None, "{spinner} {msg}", "looking for files"),
             SyncEvent::Reading { files, bytes } => self.stage(
                 Some(bytes),
-                "{spinner} {msg} [{bar:30}] {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}",
+                "{spinner} {msg} [{bar:20}] {decimal_bytes}/{decimal_total_bytes} {decimal_bytes_per_sec} {eta}",
                 format!("reading {}", crate::render::counted(files, "file")),
             ),
-            SyncEvent::Read { bytes } => self.0.inc(bytes),
+            SyncEvent::Read { bytes } => self.bar().inc(bytes),
             SyncEvent::Writing { documents } => {
-                self.stage(Some(documents), "{spinner} {msg} [{bar:30}] {pos}/{len} {eta}", "writing documents".into());
+                self.stage(Some(documents), "{spinner} {msg} [{bar:20}] {pos}/{len} {eta}", "writing documents");
             }
-            SyncEvent::Written => self.0.inc(1),
-            SyncEvent::Publishing => self.stage(None, "{spinner} {msg}", "publishing".into()),
+            SyncEvent::Written => self.bar().inc(1),
+            SyncEvent::Publishing => self.stage(None, "{spinner} {msg}", "publishing"),
         }
     }
 }

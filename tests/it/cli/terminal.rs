@@ -129,3 +129,15 @@ fn a_closed_pipe_is_no_error() {
         assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{format}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_an_error() {
+    let project = Project::synced();
+    for arguments in [&["search", "key"][..], &["search", "key", "--json"], &["sql", "SELECT 1", "--csv"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has /dev/full");
+        let output = project.command(arguments).stdout(full).stderr(Stdio::piped()).output().expect("ragdb runs");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(String::from_utf8_lossy(&output.stderr).contains("could not be written"), "{arguments:?}");
+    }
+}
