@@ -194,14 +194,13 @@ fn find_lines(conn: &Connection, reference: &str, citation: &Citation) -> Result
     let mut deleted = None;
     for (source, path) in candidates {
         let id = DocumentId::new(&source, &path);
-        match documents::by_id(conn, id)? {
-            Some(document) => found.push(document),
-            None => {
-                let cited = gone(conn, reference, &id.to_string())?;
-                if cited.status == CiteStatus::Deleted {
-                    deleted = Some(cited);
-                }
-            }
+        if let Some(document) = documents::by_id(conn, id)? {
+            found.push(document);
+            continue;
+        }
+        let cited = gone(conn, reference, &id.to_string())?;
+        if cited.status == CiteStatus::Deleted {
+            deleted = Some(cited);
         }
     }
     if found.len() > 1 {

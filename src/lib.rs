@@ -2,7 +2,14 @@
 //! a line of a source file and checked again.
 #![deny(missing_docs)]
 #![warn(clippy::pedantic)]
-#![allow(clippy::module_name_repetitions, clippy::missing_errors_doc)]
+#![allow(
+    clippy::cast_possible_wrap,
+    clippy::missing_errors_doc,
+    clippy::module_name_repetitions,
+    clippy::needless_pass_by_value,
+    clippy::similar_names,
+    clippy::struct_field_names
+)]
 
 mod check;
 mod cite;

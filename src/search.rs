@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use crate::error::{Error, Result};
 use crate::index::{self, Scored};
 use crate::lexicon::{DEFAULT_FLOOR, Lexer};
-use crate::model::Policy;
+use crate::model::{Bm25Policy, Policy};
 use crate::store::postings::PostingReader;
 use crate::store::{Store, chunks, documents, generations, settings};
 use filter::Filters;
@@ -38,6 +38,20 @@ impl Store {
     /// build has; [`Error::NotFound`] where nothing was published yet; [`Error::Invalid`] where `top_k` is 0 or
     /// the query is longer than 16 KiB.
     pub fn search(&self, request: &SearchRequest) -> Result<SearchResult> {
+        self.search_by(request, index::top_k)
+    }
+
+    /// The same without pruning, by reading every posting of every term: what benches hold [`Store::search`] to.
+    ///
+    /// # Errors
+    /// As [`Store::search`].
+    #[cfg(feature = "exhaustive")]
+    #[doc(hidden)]
+    pub fn search_exhaustively(&self, request: &SearchRequest) -> Result<SearchResult> {
+        self.search_by(request, index::exhaustive)
+    }
+
+    fn search_by(&self, request: &SearchRequest, traverse: Traverse) -> Result<SearchResult> {
         if request.top_k == 0 {
             return Err(Error::Invalid { message: "top_k is 0; ask for 1 hit or more".into() });
         }
@@ -53,12 +67,12 @@ impl Store {
             let generation = generations::head(conn)?.ok_or_else(|| nothing_published(self))?.number;
             let policy = settings::policy(conn)?.ok_or_else(|| nothing_published(self))?;
             check_policy(&policy, request.expected_policy.as_ref())?;
-            let search = Search { conn, policy: &policy, lexed: &lexed, request };
-            let mut filters = Filters::new(conn, &typed, &mut lexer)?;
+            let search = Search { conn, policy: &policy, lexed: &lexed, request, traverse };
+            let mut filters = Filters::new(conn, &typed, &mut lexer);
             let scored = search.rank(&mut filters, search.floor())?;
             let hits = search.hits(&scored, &typed, &mut lexer)?;
             let (refused, terms) = if request.explain {
-                (search.refused(&scored, &mut Filters::new(conn, &typed, &mut lexer)?)?, search.terms()?)
+                (search.refused(&scored, &mut Filters::new(conn, &typed, &mut lexer))?, search.terms()?)
             } else {
                 (Vec::new(), Vec::new())
             };
@@ -85,11 +99,21 @@ pub(crate) fn check_policy(stored: &Policy, expected: Option<&ExpectedPolicy>) -
     if differences.is_empty() { Ok(()) } else { Err(Error::PolicyMismatch { detail: differences.join("; ") }) }
 }
 
+/// How the index is read: [`index::top_k`], or all of it.
+type Traverse = fn(
+    &mut PostingReader<'_>,
+    &index::Query,
+    &Bm25Policy,
+    &mut dyn FnMut(i64) -> Result<bool>,
+    &mut dyn FnMut(i64) -> Result<(String, i64)>,
+) -> Result<Vec<Scored>>;
+
 struct Search<'a> {
     conn: &'a Connection,
     policy: &'a Policy,
     lexed: &'a Lexed,
     request: &'a SearchRequest,
+    traverse: Traverse,
 }
 
 impl Search<'_> {
@@ -116,7 +140,7 @@ impl Search<'_> {
         };
         let mut accept = |chunk_no: i64| filters.accept(chunk_no);
         let mut reader = PostingReader::new(self.conn)?;
-        index::top_k(&mut reader, &self.query(floor), &self.policy.bm25, &mut accept, &mut tie_key)
+        (self.traverse)(&mut reader, &self.query(floor), &self.policy.bm25, &mut accept, &mut tie_key)
     }
 
     fn hits(&self, scored: &[Scored], typed: &query::Typed, lexer: &mut Lexer) -> Result<Vec<Hit>> {

@@ -39,7 +39,6 @@ fn run() -> Result<()> {
                 corpora.push(json!({
                     "corpus": scale.name(), "files": bench.files.len(), "markdown_bytes": bench.markdown_bytes,
                     "chunks": chunk::count(&bench.files),
-                    "chunks_by": if bench.subject.is_some() { subject::NAME } else { "a plain cutter" },
                 }));
                 rows.extend(measure(&mut bench)?);
             }
@@ -64,14 +63,9 @@ fn prepare(scale: Scale, folders: &[std::path::PathBuf], scratch: &Path, args: &
     let copy = scratch.join("corpus");
     corpus::copy(folders, &copy)?;
     stage::warm(&copy)?;
-    let mut subject = Subject::open(scratch);
-    let files = if let Some(subject) = &mut subject {
-        subject.sync_new(&copy)?;
-        subject::stored_chunks(subject.database()?)?
-    } else {
-        eprintln!("ragdb has no sync and search to measure yet: peers and floors only");
-        chunk::cut_folder(&copy)?
-    };
+    let mut subject = Subject::open(scratch)?;
+    subject.sync_new(&copy)?;
+    let files = subject::stored_chunks(subject.database())?;
     Ok(Bench {
         scale,
         markdown_bytes: corpus::walk(&copy)?.iter().map(|file| file.bytes).sum(),

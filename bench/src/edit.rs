@@ -37,15 +37,17 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::chunk::cut_folder;
+    use crate::chunk::Chunk;
 
     #[test]
     fn files_and_chunks_change_alike() {
         let root = tempfile::tempdir().unwrap();
+        let mut files = Vec::new();
         for name in ["a.md", "b.md", "c.md"] {
-            fs::write(root.path().join(name), format!("# {name}\n\ntext")).unwrap();
+            let text = format!("# {name}\n\ntext");
+            fs::write(root.path().join(name), &text).unwrap();
+            files.push(FileChunks { path: name.into(), chunks: vec![Chunk { heading: name.into(), text }] });
         }
-        let mut files = cut_folder(root.path()).unwrap();
         let changed = append(root.path(), &mut files, 2, 7, &mut Random::new(1)).unwrap();
         assert_eq!(changed.len(), 2);
         for file in &changed {

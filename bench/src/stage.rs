@@ -27,8 +27,8 @@ pub struct Bench {
     pub markdown_bytes: u64,
     /// Its chunks.
     pub files: Vec<FileChunks>,
-    /// ragdb, where there is one to measure.
-    pub subject: Option<Subject>,
+    /// ragdb.
+    pub subject: Subject,
     /// The others.
     pub peers: Vec<Box<dyn Peer>>,
     /// How often each measurement is repeated.
@@ -50,9 +50,8 @@ impl Bench {
         let (corpus, files) = (&self.corpus, &self.files);
         let texts = self.scratch.join("texts.db");
         let mut contenders = Vec::new();
-        if let Some(subject) = &mut self.subject {
-            contenders.push(Contender::new(subject::NAME, move || timed(|| subject.sync_new(corpus))));
-        }
+        let subject = &mut self.subject;
+        contenders.push(Contender::new(subject::NAME, move || timed(|| subject.sync_new(corpus))));
         for peer in &mut self.peers {
             contenders.push(Contender::new(peer.name(), move || timed(|| peer.build(files))));
         }
@@ -71,13 +70,9 @@ impl Bench {
     pub fn sizes(&mut self) -> Result<Vec<Row>> {
         const UNIT: &str = "× Markdown";
         let relative = |bytes: u64| bytes as f64 / self.markdown_bytes as f64;
-        let mut figures = Vec::new();
-        let mut tables = Vec::new();
-        if let Some(subject) = &self.subject {
-            let file = subject.database()?;
-            figures.push((subject::NAME.to_owned(), relative(database::bytes(file)?)));
-            tables = database::tables(file)?;
-        }
+        let file = self.subject.database();
+        let mut figures = vec![(subject::NAME.to_owned(), relative(database::bytes(file)?))];
+        let tables = database::tables(file)?;
         for peer in &self.peers {
             figures.push((peer.name().to_owned(), relative(peer.bytes()?)));
         }
@@ -105,11 +100,10 @@ impl Bench {
         for (name, queries) in kinds {
             let queries = &queries;
             let mut contenders = Vec::new();
-            if let Some(subject) = &self.subject {
-                contenders.push(Contender::new(subject::NAME, move || {
-                    queries.iter().map(|query| timed(|| subject.search(query, K))).collect()
-                }));
-            }
+            let subject = &self.subject;
+            contenders.push(Contender::new(subject::NAME, move || {
+                queries.iter().map(|query| timed(|| subject.search(query, K))).collect()
+            }));
             for peer in &mut self.peers {
                 contenders.push(Contender::new(peer.name(), move || {
                     queries.iter().map(|query| timed(|| peer.search(query, K))).collect::<Result<Vec<f64>>>()
@@ -118,6 +112,8 @@ impl Bench {
             // One round unmeasured, so that every page that a query needs has been read.
             alternate(1, &mut contenders, |_| Ok(()))?;
             let rounds = alternate(self.rounds, &mut contenders, |_| Ok(()))?;
+            drop(contenders);
+            rows.push(self.inexact(name, queries)?);
             for percent in [50, 99] {
                 let figure = |times: &[Vec<f64>]| percentile(&median_by_query(times), percent);
                 let figures = rounds.iter().map(|(name, times)| (name.clone(), figure(times))).collect();
@@ -128,13 +124,22 @@ impl Bench {
         Ok(rows)
     }
 
+    /// How many of the queries give other hits than reading every posting gives: any, and the times say nothing.
+    fn inexact(&self, name: &str, queries: &[String]) -> Result<Row> {
+        let mut inexact = 0;
+        for query in queries {
+            inexact += usize::from(!self.subject.is_exact(query, K)?);
+        }
+        let figures = vec![(subject::NAME.to_owned(), inexact as f64)];
+        Ok(Row::new(&format!("{name}: inexact"), self.scale, "queries", figures, Some(Bar::AtMost(0.0))))
+    }
+
     /// A sync that finds nothing changed.
     pub fn unchanged(&mut self) -> Result<Vec<Row>> {
         let corpus = &self.corpus;
         let mut contenders = Vec::new();
-        if let Some(subject) = &mut self.subject {
-            contenders.push(Contender::new(subject::NAME, move || timed(|| subject.sync(corpus))));
-        }
+        let subject = &mut self.subject;
+        contenders.push(Contender::new(subject::NAME, move || timed(|| subject.sync(corpus))));
         contenders.push(Contender::new(floor::WALK, || timed(|| floor::walk_and_stat(corpus))));
         contenders.push(Contender::new(floor::READ, || timed(|| floor::read_and_hash(corpus))));
         let figures = medians(alternate(self.rounds, &mut contenders, |_| Ok(()))?);
@@ -160,9 +165,8 @@ impl Bench {
         let changed = &changed;
         let mut random = Random::new(EDIT_SEED + count as u64);
         let mut contenders = Vec::new();
-        if let Some(subject) = &mut self.subject {
-            contenders.push(Contender::new(subject::NAME, move || timed(|| subject.sync(corpus))));
-        }
+        let subject = &mut self.subject;
+        contenders.push(Contender::new(subject::NAME, move || timed(|| subject.sync(corpus))));
         for peer in &mut self.peers {
             contenders.push(Contender::new(peer.name(), move || timed(|| peer.replace(&changed.borrow()))));
         }

@@ -1,11 +1,8 @@
 //! ragdb, as the report uses it: the only module that calls its library.
-//!
-//! The verbs are not there yet, so [`Subject::open`] gives none and the report has the peers and floors only. What
-//! reads a store by SQL is complete.
 
-use std::convert::Infallible;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use ragdb::{SearchRequest, Store, SyncRequest, SyncSources};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::Result;
@@ -16,35 +13,63 @@ pub const NAME: &str = "ragdb";
 
 /// A store and the calls that are measured.
 pub struct Subject {
-    unavailable: Infallible,
+    path: PathBuf,
+    store: Store,
 }
 
 impl Subject {
-    /// A subject with its store in `folder`; `None` where this build has none to measure.
-    #[must_use]
-    pub fn open(_folder: &Path) -> Option<Self> {
-        None
+    /// A subject with its store in `folder`.
+    pub fn open(folder: &Path) -> Result<Self> {
+        let path = folder.join("ragdb.db");
+        let store = Store::create(&path)?;
+        Ok(Self { path, store })
     }
 
     /// Syncs `corpus` into a new store; an older one is removed. Files that can't be read are left out.
-    pub fn sync_new(&mut self, _corpus: &Path) -> Result<()> {
-        match self.unavailable {}
+    pub fn sync_new(&mut self, corpus: &Path) -> Result<()> {
+        for suffix in ["", "-wal", "-shm"] {
+            let mut name = self.path.clone().into_os_string();
+            name.push(suffix);
+            match std::fs::remove_file(&name) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
+            }
+        }
+        self.store = Store::create(&self.path)?;
+        self.sync(corpus)
     }
 
     /// Syncs `corpus` into the store that is there.
-    pub fn sync(&mut self, _corpus: &Path) -> Result<()> {
-        match self.unavailable {}
+    pub fn sync(&mut self, corpus: &Path) -> Result<()> {
+        let sources = SyncSources::Folders(vec![corpus.to_owned()]);
+        self.store.sync(&SyncRequest { sources, keep_going: true, reroot: true, ..SyncRequest::default() })?;
+        Ok(())
     }
 
-    /// Searches with any of the query's words; how many hits there are, at most `k`.
-    pub fn search(&self, _query: &str, _k: usize) -> Result<usize> {
-        match self.unavailable {}
+    /// Searches with any of the query's words, without a floor, as the peers do; how many hits there are, at most `k`.
+    pub fn search(&self, query: &str, k: usize) -> Result<usize> {
+        Ok(self.store.search(&request(query, k))?.hits.len())
+    }
+
+    /// Whether a search gives the hits, in the order and with the scores to the last bit, that reading every posting
+    /// gives.
+    pub fn is_exact(&self, query: &str, k: usize) -> Result<bool> {
+        let request = request(query, k);
+        let ids = |result: ragdb::SearchResult| -> Vec<(ragdb::ChunkId, u64)> {
+            result.hits.iter().map(|hit| (hit.chunk_id, hit.score.to_bits())).collect()
+        };
+        Ok(ids(self.store.search(&request)?) == ids(self.store.search_exhaustively(&request)?))
     }
 
     /// The store's file, with nothing left in its log.
-    pub fn database(&self) -> Result<&Path> {
-        match self.unavailable {}
+    #[must_use]
+    pub fn database(&self) -> &Path {
+        &self.path
     }
+}
+
+fn request(query: &str, k: usize) -> SearchRequest {
+    SearchRequest { top_k: k, floor: Some(0.0), ..SearchRequest::new(query) }
 }
 
 /// The chunks of a store by file, sorted by path, headings only included: what the peers are given, so that all index

@@ -16,11 +16,6 @@ pub(crate) struct Interner {
 }
 
 impl Interner {
-    /// How many terms there are.
-    pub(crate) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
     /// The number of `term`, which is new if nobody asked for it before.
     ///
     /// # Panics

@@ -103,7 +103,7 @@ impl Lengths {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the remainder is below the page size")]
+#[expect(clippy::cast_possible_truncation, reason = "the remainder is below the page size")]
 fn place(chunk_no: i64) -> (i64, usize) {
     (chunk_no.div_euclid(PAGE), chunk_no.rem_euclid(PAGE) as usize)
 }

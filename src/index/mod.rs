@@ -13,6 +13,7 @@ mod audit;
 mod collect;
 mod cursor;
 mod encode;
+#[cfg(any(test, feature = "exhaustive"))]
 mod exhaustive;
 mod explain;
 mod intern;
@@ -30,6 +31,7 @@ mod walk;
 
 pub(crate) use audit::for_each_posting;
 pub(crate) use collect::Scored;
+#[cfg(any(test, feature = "exhaustive"))]
 pub(crate) use exhaustive::exhaustive;
 pub(crate) use explain::{Explanation, explain};
 pub(crate) use plan::Query;

@@ -10,7 +10,7 @@
 //! A gap is the chunk number less the one before it (the first: the number itself). Pure but for the reader and
 //! writer it is given.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 
 use super::intern::Interner;
 use crate::error::{Error, Result};
@@ -63,11 +63,6 @@ impl RunBuilder {
             self.postings.push((id, tf));
         }
         self.ends.push((chunk, self.postings.len()));
-    }
-
-    /// About how many bytes this holds: what a worker with a budget watches.
-    pub(crate) fn bytes(&self) -> usize {
-        self.postings.len() * 8 + self.terms.len() * 40
     }
 
     /// The run of the slice, which has `chunks` chunks.
@@ -130,19 +125,14 @@ impl Run {
     pub(crate) fn as_bytes(&self) -> &[u8] {
         &self.data
     }
-
-    /// Writes the run's bytes.
-    pub(crate) fn write_to(&self, out: &mut impl Write) -> io::Result<()> {
-        out.write_all(&self.data)
-    }
 }
 
 fn put_varint(out: &mut Vec<u8>, mut value: u32) {
     while value >= 0x80 {
-        out.push((value & 0x7F) as u8 | 0x80);
+        out.push(value.to_le_bytes()[0] | 0x80);
         value >>= 7;
     }
-    out.push(value as u8);
+    out.push(value.to_le_bytes()[0]);
 }
 
 /// Reads a run term by term, with a small buffer of its own.

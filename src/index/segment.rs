@@ -24,11 +24,6 @@ pub(crate) struct Deaths {
 }
 
 impl Deaths {
-    /// Nothing died yet.
-    pub(crate) fn new() -> Self {
-        Self::default()
-    }
-
     /// Adds a chunk with the length and the terms that it was added with.
     pub(crate) fn add<'t>(&mut self, chunk_no: i64, length: u32, terms: impl Iterator<Item = (&'t str, u32)>) {
         if length == 0 {
@@ -181,12 +176,12 @@ fn lengths_of<R: Read>(new: NewChunks, runs: &[(u32, RunReader<R>)]) -> Result<V
 }
 
 /// Writes `fresh` (whose lists are in `sources`) together with the old segments from `from` on as one new segment.
-fn write_segment<'d, R: Read>(
+fn write_segment<R: Read>(
     writer: &mut PostingWriter<'_>,
     old: &[SegmentRow],
     mut from: usize,
     fresh: SegmentRow,
-    mut sources: Vec<Source<'d, R>>,
+    mut sources: Vec<Source<'_, R>>,
     policy: &Bm25Policy,
 ) -> Result<()> {
     let mut all = old.to_vec();

@@ -84,6 +84,9 @@ impl Policy {
     }
 
     /// The policy as the store keeps it: JSON with its fields in declared order.
+    ///
+    /// # Panics
+    /// Never: plain numbers serialise.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("a policy of plain numbers serialises")
@@ -100,12 +103,12 @@ impl Policy {
     pub fn differences(&self, wanted: &Self) -> Vec<String> {
         let fields = |policy: &Self| {
             [
-                ("chunking.target_chars", f64::from(policy.chunking.target_chars)),
-                ("chunking.max_chars", f64::from(policy.chunking.max_chars)),
-                ("chunking.overlap_chars", f64::from(policy.chunking.overlap_chars)),
-                ("bm25.k1", policy.bm25.k1),
-                ("bm25.b", policy.bm25.b),
-                ("lexer_version", f64::from(policy.lexer_version)),
+                ("chunking.target_chars", policy.chunking.target_chars.to_string()),
+                ("chunking.max_chars", policy.chunking.max_chars.to_string()),
+                ("chunking.overlap_chars", policy.chunking.overlap_chars.to_string()),
+                ("bm25.k1", policy.bm25.k1.to_string()),
+                ("bm25.b", policy.bm25.b.to_string()),
+                ("lexer_version", policy.lexer_version.to_string()),
             ]
         };
         let pairs = fields(self).into_iter().zip(fields(wanted));

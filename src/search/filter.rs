@@ -39,7 +39,7 @@ enum Test {
 }
 
 impl<'c, 'l> Filters<'c, 'l> {
-    pub(super) fn new(conn: &'c Connection, typed: &Typed, lexer: &'l mut Lexer) -> Result<Self> {
+    pub(super) fn new(conn: &'c Connection, typed: &Typed, lexer: &'l mut Lexer) -> Self {
         let mut words =
             |text: &str| -> Vec<String> { lexer.surface_terms(text).into_iter().map(|(word, _)| word).collect() };
         let mut phrases = Vec::new();
@@ -49,7 +49,7 @@ impl<'c, 'l> Filters<'c, 'l> {
         phrases.retain(|(words, _)| !words.is_empty());
         let compile = |filter: &Filter| Compiled { test: Test::new(filter, &mut words), negated: filter.negated };
         let filters = typed.filters.iter().map(compile).collect();
-        Ok(Self { conn, lexer, filters, phrases, places: HashMap::new() })
+        Self { conn, lexer, filters, phrases, places: HashMap::new() }
     }
 
     /// Whether the chunk may be a hit.

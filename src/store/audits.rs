@@ -146,11 +146,12 @@ fn value(value: ValueRef<'_>) -> SqlValue {
 
 fn only_reads(context: AuthContext<'_>) -> Authorization {
     match context.action {
-        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => Authorization::Allow,
         AuthAction::Function { function_name } if function_name.eq_ignore_ascii_case("load_extension") => {
             Authorization::Deny
         }
-        AuthAction::Function { .. } => Authorization::Allow,
+        AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive | AuthAction::Function { .. } => {
+            Authorization::Allow
+        }
         AuthAction::Pragma { pragma_name, pragma_value } => {
             const INSPECTION: [&str; 10] = [
                 "table_info",

@@ -43,7 +43,10 @@ pub struct Store {
 
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Store").field("path", &self.path).field("writable", &self.writer.is_some()).finish()
+        f.debug_struct("Store")
+            .field("path", &self.path)
+            .field("writable", &self.writer.is_some())
+            .finish_non_exhaustive()
     }
 }
 

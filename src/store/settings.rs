@@ -7,8 +7,7 @@ use crate::model::{Digest, Policy};
 
 /// Written once, when the store is made.
 pub(super) fn write_origin(conn: &Connection) -> Result<()> {
-    let id: [u8; 16] = conn.query_row("SELECT randomblob(16)", [], |row| row.get(0))?;
-    let id: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let id: String = conn.query_row("SELECT lower(hex(randomblob(16)))", [], |row| row.get(0))?;
     put(conn, "store_id", &id)?;
     put(conn, "created_at", &now())?;
     put(conn, "created_by", concat!("ragdb ", env!("CARGO_PKG_VERSION")))

@@ -177,16 +177,13 @@ impl Writer<'_> {
         for chunk in &document.removed {
             self.bury(&document.row, chunk, reason, &mut change)?;
         }
-        let document_no = match document.document_no {
-            Some(number) => {
-                documents::update(tx, number, &document.row, document.stamps)?;
-                self.report.documents.updated += 1;
-                number
-            }
-            None => {
-                self.report.documents.added += 1;
-                documents::insert(tx, &document.row, document.stamps)?
-            }
+        let document_no = if let Some(number) = document.document_no {
+            documents::update(tx, number, &document.row, document.stamps)?;
+            self.report.documents.updated += 1;
+            number
+        } else {
+            self.report.documents.added += 1;
+            documents::insert(tx, &document.row, document.stamps)?
         };
         let moves = document.chunks.iter().any(|chunk| matches!(chunk.fate, Fate::Kept { moved: true }));
         if moves {

@@ -361,12 +361,8 @@ fn title(fields: Option<&serde_json::Map<String, serde_json::Value>>, heading: O
 /// Lines of a text: a last line without a terminator counts.
 fn count_lines(text: &str) -> u32 {
     let bytes = text.as_bytes();
-    let line_feeds = bytes.iter().filter(|&&byte| byte == b'\n').count();
-    let lone_returns = bytes
-        .iter()
-        .enumerate()
-        .filter(|&(index, &byte)| byte == b'\r' && bytes.get(index + 1) != Some(&b'\n'))
-        .count();
+    let line_feeds = memchr::memchr_iter(b'\n', bytes).count();
+    let lone_returns = memchr::memchr_iter(b'\r', bytes).filter(|&at| bytes.get(at + 1) != Some(&b'\n')).count();
     let open = !matches!(bytes.last(), None | Some(b'\n' | b'\r'));
     u32::try_from(line_feeds + lone_returns + usize::from(open)).unwrap_or(u32::MAX)
 }

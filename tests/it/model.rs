@@ -144,7 +144,9 @@ impl Model {
         let before = self.tree.clone();
         let tree = &mut self.tree;
         let change = |tree: &mut Tree, file: usize, change: &dyn Fn(&mut Document)| {
-            tree.get_mut(FILES[file]).map_or((), change);
+            if let Some(content) = tree.get_mut(FILES[file]) {
+                change(content);
+            }
         };
         match edit {
             Edit::Write(file, document) => drop(tree.insert(FILES[file], document)),

@@ -80,7 +80,7 @@ fn deaths_that_contradict_the_index_are_refused() {
     let chunk = (5, BTreeMap::from([("alpha".to_owned(), 2)]));
     world.sync(&Sync { add: vec![chunk; 3], die: Vec::new(), runs: 1 });
     let kill = |length: u32, term: &str| {
-        let mut deaths = Deaths::new();
+        let mut deaths = Deaths::default();
         deaths.add(8, length, [(term, 2)].into_iter());
         let new = NewChunks { generation: 2, first_chunk: 10, chunks: 0 };
         let savepoint = "SAVEPOINT s";

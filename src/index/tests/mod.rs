@@ -49,7 +49,7 @@ impl World {
     }
 
     fn sync(&mut self, sync: &Sync) {
-        let mut deaths = Deaths::new();
+        let mut deaths = Deaths::default();
         for die in &sync.die {
             if self.live.is_empty() {
                 break;
