@@ -68,8 +68,8 @@ impl Cursor {
                 return Err(damaged(format_args!("an inline list of {count} postings in {} bytes", block.len())));
             }
             decode_block(block, widths, list.base, cursor.limit, &mut cursor.chunks[..count])?;
-            let last = cursor.chunks[count - 1];
-            cursor.skips.push(Skip { last, row: 0, offset: 0, widths, impact: list.max_impact });
+            let end = cursor.chunks[count - 1];
+            cursor.skips.push(Skip { last: end, row: 0, offset: 0, widths, impact: list.max_impact });
             cursor.raw.extend_from_slice(block);
             (cursor.count, cursor.widths, cursor.tf_start) = (count, widths, count * widths.gap());
         } else if list.df > 0 {

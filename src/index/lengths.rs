@@ -4,7 +4,7 @@
 use crate::error::Result;
 use crate::store::postings::{LENGTHS_PER_PAGE, LengthsPage, PostingReader, PostingWriter, damaged};
 
-const PAGE: i64 = LENGTHS_PER_PAGE as i64;
+const PAGE: i64 = signed(LENGTHS_PER_PAGE);
 /// The most pages that are read beyond the one asked for, when a query asks for one after another.
 const MOST_AHEAD: usize = 15;
 /// Slots of pages that were not read, and of pages that hold no live chunk and so have no row.
@@ -93,7 +93,7 @@ impl Lengths {
         }
         self.slots[first..=last].fill(ABSENT);
         let (first_page, slots, bytes) = (self.first_page, &mut self.slots, &mut self.bytes);
-        reader.each_lengths(first_page + first as i64, first_page + last as i64, |page, lengths| {
+        reader.each_lengths(first_page + signed(first), first_page + signed(last), |page, lengths| {
             bytes.extend_from_slice(lengths);
             if let Some(slot) = usize::try_from(page - first_page).ok().and_then(|page| slots.get_mut(page)) {
                 *slot = u32::try_from(bytes.len() / lengths.len()).unwrap_or(ABSENT);
@@ -108,6 +108,11 @@ fn place(chunk_no: i64) -> (i64, usize) {
     (chunk_no.div_euclid(PAGE), chunk_no.rem_euclid(PAGE) as usize)
 }
 
+#[expect(clippy::cast_possible_wrap, reason = "page numbers and places in pages are far below 2^63")]
+const fn signed(place: usize) -> i64 {
+    place as i64
+}
+
 /// The first live chunk from `from` on, or `end`.
 pub(crate) fn first_live(reader: &mut PostingReader<'_>, from: i64, end: i64) -> Result<i64> {
     let (first_page, offset) = place(from);
@@ -116,7 +121,7 @@ pub(crate) fn first_live(reader: &mut PostingReader<'_>, from: i64, end: i64) ->
         let start = if page == first_page { offset } else { 0 };
         let slot = lengths.as_chunks::<2>().0[start..].iter().position(|length| *length != [0, 0]);
         if let Some(slot) = slot {
-            live = end.min(page * PAGE + (start + slot) as i64);
+            live = end.min(page * PAGE + signed(start + slot));
         }
         slot.is_none()
     })?;

@@ -157,7 +157,7 @@ pub(crate) fn write_lists<R: Read>(
             dropped += more_dropped;
             dead = dead.saturating_add(more_dead);
             match head(&sources, index) {
-                Some(head) => heap[0] = head,
+                Some(next) => heap[0] = next,
                 None => drop(heap.swap_remove(0)),
             }
             sift_down(&mut heap, 0, &sources);

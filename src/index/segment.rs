@@ -134,7 +134,7 @@ pub(crate) fn append_segment<R: Read>(
     let mut sources: Vec<Source<'_, R>> = Vec::with_capacity(runs.len() + 1);
     sources.extend(runs.into_iter().map(|(base, reader)| Source::Run { reader, base }));
     sources.push(Source::Deaths(deaths.sorted_terms().collect()));
-    write_segment(writer, &old, from, fresh, sources, policy)
+    write_segment(writer, &old, from, &fresh, sources, policy)
 }
 
 /// Merges all segments into one; nothing that a query sees changes.
@@ -154,7 +154,7 @@ pub(crate) fn optimize(writer: &mut PostingWriter<'_>, policy: &Bm25Policy) -> R
         dead_length: 0,
         ..last.clone()
     };
-    write_segment::<std::io::Empty>(writer, &old, 0, fresh, Vec::new(), policy)
+    write_segment::<std::io::Empty>(writer, &old, 0, &fresh, Vec::new(), policy)
 }
 
 /// Removes everything: for a sync that rebuilds.
@@ -180,7 +180,7 @@ fn write_segment<R: Read>(
     writer: &mut PostingWriter<'_>,
     old: &[SegmentRow],
     mut from: usize,
-    fresh: SegmentRow,
+    fresh: &SegmentRow,
     mut sources: Vec<Source<'_, R>>,
     policy: &Bm25Policy,
 ) -> Result<()> {
@@ -215,7 +215,7 @@ fn write_segment<R: Read>(
         total_length,
         average_length: statistics.average_length(),
         first_row: writer.next_block_row()?,
-        ..fresh
+        ..fresh.clone()
     };
     // What is dead in the merged range goes; the deaths left over concern older segments.
     let totals = &all[from..];

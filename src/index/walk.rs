@@ -1,6 +1,6 @@
-//! Block-max MaxScore over one segment, chunk after chunk.
+//! Block-max `MaxScore` over one segment, chunk after chunk.
 //!
-//! Turtle and Flood's MaxScore (1995) on the block bounds of Ding and Suel (2011), with bounds renewed window by window
+//! Turtle and Flood's `MaxScore` (1995) on the block bounds of Ding and Suel (2011), with bounds renewed window by window
 //! as in Lucene's `MaxScoreBulkScorer`. A *window* is a range of chunk numbers. In each, lists are ordered by
 //! the most that they can add there. The longest prefix that can't lift a chunk to the threshold alone is
 //! *non-essential*: only chunks of the other lists are candidates. The relevance floor works alike: a prefix whose
@@ -199,14 +199,14 @@ impl<'p, 'q> Walk<'p, 'q> {
             let mut partial = 0.0;
             next = END;
             for &index in &self.order[self.essential..] {
-                let list = &mut self.lists[index];
-                let mut at = list.cursor.chunk();
+                let essential = &mut self.lists[index];
+                let mut at = essential.cursor.chunk();
                 if at == chunk {
-                    let contribution = list.factor * saturation(list.cursor.tf(), norm);
-                    self.contributions[list.term] = contribution;
-                    self.touched.push(list.term);
+                    let contribution = essential.factor * saturation(essential.cursor.tf(), norm);
+                    self.contributions[essential.term] = contribution;
+                    self.touched.push(essential.term);
                     partial += contribution;
-                    at = list.cursor.next(reader)?;
+                    at = essential.cursor.next(reader)?;
                 }
                 next = next.min(at);
             }

@@ -6,8 +6,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
 
     #[test]
-    fn pruning_changes_no_hit_no_order_and_no_bit(syncs in syncs(), queries in proptest::collection::vec(query(), 1..12)) {
-        let mut world = World::new();
+    fn pruning_changes_no_hit_no_order_and_no_bit(policy in policy(), syncs in syncs(), queries in proptest::collection::vec(query(), 1..12)) {
+        let mut world = World::under(policy);
         for sync in &syncs {
             world.sync(sync);
         }
@@ -17,8 +17,8 @@ proptest! {
     }
 
     #[test]
-    fn an_incremental_index_equals_a_fresh_one(syncs in syncs(), queries in proptest::collection::vec(query(), 1..6)) {
-        let mut world = World::new();
+    fn an_incremental_index_equals_a_fresh_one(policy in policy(), syncs in syncs(), queries in proptest::collection::vec(query(), 1..6)) {
+        let mut world = World::under(policy);
         for sync in &syncs {
             world.sync(sync);
             prop_assert!(world.reader().segments().unwrap().len() <= merge::MAX_SEGMENTS);

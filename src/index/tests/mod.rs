@@ -44,8 +44,12 @@ fn vocabulary(index: usize) -> String {
 
 impl World {
     fn new() -> Self {
+        Self::under(Bm25Policy::default())
+    }
+
+    fn under(policy: Bm25Policy) -> Self {
         let connection = crate::store::postings::scratch(100);
-        Self { connection, policy: Bm25Policy::default(), live: BTreeMap::new(), next: 7, syncs: 0 }
+        Self { connection, policy, live: BTreeMap::new(), next: 7, syncs: 0 }
     }
 
     fn sync(&mut self, sync: &Sync) {
@@ -77,7 +81,7 @@ impl World {
 
     /// A single segment of the same live chunks under the same numbers.
     fn rebuilt(&self) -> Self {
-        let mut fresh = Self::new();
+        let mut fresh = Self::under(self.policy);
         let first = self.live.keys().next().copied().unwrap_or(0);
         fresh.next = first;
         let empty = (0, BTreeMap::new());
@@ -151,11 +155,24 @@ fn chunk() -> impl Strategy<Value = Chunk> {
 
 fn sync(chunks: std::ops::Range<usize>) -> impl Strategy<Value = Sync> {
     let add = proptest::collection::vec(chunk(), chunks);
-    (add, proptest::collection::vec(any::<usize>(), 0..12), 1..4usize).prop_map(|(add, die, runs)| Sync {
-        add,
-        die,
-        runs,
-    })
+    (add, proptest::collection::vec(any::<usize>(), 0..12), 1..4usize, any::<bool>()).prop_map(
+        |(mut add, die, runs, drifting)| {
+            // Impacts that rise from block to block, so that a bound from the wrong block is too low.
+            for (index, (length, terms)) in (0..).zip(&mut add).filter(|_| drifting) {
+                *length = 2000 - 2 * index;
+                for tf in terms.values_mut() {
+                    *tf = 1;
+                }
+            }
+            Sync { add, die, runs }
+        },
+    )
+}
+
+/// The usual constants, and such as make many scores equal.
+fn policy() -> impl Strategy<Value = Bm25Policy> {
+    prop_oneof![2 => Just((1.2, 0.75)), 1 => Just((0.0, 0.75)), 1 => Just((2.0, 0.0)), 1 => (0.0..10.0f64, 0.0..=1.0f64)]
+        .prop_map(|(k1, b)| Bm25Policy { k1, b })
 }
 
 fn syncs() -> impl Strategy<Value = Vec<Sync>> {

@@ -64,6 +64,8 @@ proptest! {
             rows.map(std::result::Result::unwrap).collect()
         };
         prop_assert_eq!(viewed, dfs);
+        let without_impact = "SELECT count(*) FROM terms WHERE (df > 0) <> (max_impact > 0)";
+        prop_assert_eq!(world.connection.query_row(without_impact, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
     }
 }
 
