@@ -242,6 +242,9 @@ impl std::error::Error for Error {
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
-        Self::Database(DatabaseError(error))
+        match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::DatabaseCorrupt) => Self::Damaged { detail: format!("SQLite: {error}") },
+            _ => Self::Database(DatabaseError(error)),
+        }
     }
 }

@@ -103,6 +103,9 @@ pub(super) fn probe(path: &Path) -> Result<Header> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | common_flags();
     let read = || -> rusqlite::Result<Header> {
         let conn = Connection::open_with_flags(immutable_uri(path), flags)?;
+        // A checkpoint that is under way, or was when its process died, may have written a page count that the file
+        // has not grown to yet: the log makes up for it. Without this, SQLite calls the header corrupt.
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA, true)?;
         let pragma = |name| conn.pragma_query_value(None, name, |row| row.get(0));
         Ok(Header { application_id: pragma("application_id")?, user_version: pragma("user_version")? })
     };
