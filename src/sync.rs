@@ -22,7 +22,7 @@ use crate::ingest::source::{FileId, SourceReader};
 use crate::model::{ChunkPolicy, Policy, Stamps};
 use crate::store::documents::StoredDocument;
 use crate::store::generations::Generation;
-use crate::store::sources::SourceRow;
+use crate::store::sources::{SourceRow, StoredFailure};
 use crate::store::{Store, documents, generations, settings};
 use prepare::{Context, FailedFile, Slice};
 use sources::Resolved;
@@ -44,7 +44,6 @@ const GUARDED_DOCUMENTS: usize = 10;
 struct Source {
     config: SourceConfig,
     row: SourceRow,
-    source_no: Option<i64>,
     changed: bool,
     reader: SourceReader,
 }
@@ -64,6 +63,8 @@ struct Planned {
     plans: Vec<SourcePlan>,
     removed: Vec<(i64, SourceRow, Vec<StoredDocument>)>,
     reparse: Vec<bool>,
+    /// What the parent was published without, source by source.
+    known_failures: Vec<StoredFailure>,
     started: SystemTime,
 }
 
@@ -79,7 +80,8 @@ struct Work {
 }
 
 impl Store {
-    /// Publishes one new generation from the sources of the request, or nothing where nothing changed.
+    /// Publishes one new generation from the sources of the request, or nothing where nothing changed: no document,
+    /// and not which files fail.
     ///
     /// # Errors
     /// [`Error::Refused`] where a guard stops it, [`Error::SyncFailed`] where files failed and
@@ -100,9 +102,13 @@ impl Store {
     /// # Errors
     /// As [`Store::sync`], but for failed files, which the plan lists.
     pub fn plan(&self, request: &SyncRequest) -> Result<SyncPlan> {
-        let planned = self.prepare_plan(request)?;
-        let work = self.work(&planned, request)?;
-        apply::describe(&planned, work)
+        for _ in 0..ATTEMPTS {
+            let planned = self.prepare_plan(request)?;
+            if let Some(work) = self.work_on(&planned, request)? {
+                return apply::describe(&planned, work);
+            }
+        }
+        Err(Error::Busy { path: self.path().to_owned(), waited_seconds: 0 })
     }
 
     /// One attempt; `None` where another sync published meanwhile.
@@ -113,10 +119,10 @@ impl Store {
         tell(SyncEvent::Walking);
         let planned = self.prepare_plan(request)?;
         seconds.walk = clock.lap();
-        let work = self.work(&planned, request)?;
+        let Some(work) = self.work_on(&planned, request)? else { return Ok(None) };
         seconds.read = clock.lap();
         refuse_failures(&planned, &work, request.keep_going)?;
-        if work.documents == 0 && planned.rebuilt.is_empty() && !apply::has_bookkeeping(&planned, &work) {
+        if !apply::publishes(&planned, &work) && !apply::has_bookkeeping(&planned, &work) {
             let mut report = apply::unpublished(&planned, &work);
             report.seconds = seconds;
             return Ok(Some(report));
@@ -135,8 +141,12 @@ impl Store {
     /// Lists the folders and compares them with what is stored.
     fn prepare_plan(&self, request: &SyncRequest) -> Result<Planned> {
         let started = SystemTime::now();
-        let (parent, stored_policy, stored_sources) = self
-            .read(|conn| Ok((generations::head(conn)?, settings::policy(conn)?, crate::store::sources::all(conn)?)))?;
+        let (parent, stored_policy, stored_sources, known_failures) = self.read(|conn| {
+            let parent = generations::head(conn)?;
+            let newest = parent.as_ref().map_or(0, |parent| parent.number);
+            let failures = crate::store::sources::failures(conn, newest)?;
+            Ok((parent, settings::policy(conn)?, crate::store::sources::all(conn)?, failures))
+        })?;
         let policy = wanted_policy(request, stored_policy.as_ref())?;
         let rebuilt = stored_policy.as_ref().map_or(Vec::new(), |stored| stored.differences(&policy));
         let Resolved { read, removed, settings } =
@@ -159,8 +169,7 @@ impl Store {
             let look_again = declared.reparse || !rebuilt.is_empty();
             plans.push(plan(listing, stored, request.checksum || look_again));
             reparse.push(look_again);
-            let (row, source_no, changed) = (declared.row, declared.source_no, declared.changed);
-            sources.push(Source { config, row, source_no, changed, reader });
+            sources.push(Source { config, row: declared.row, changed: declared.changed, reader });
         }
         let mut gone = Vec::new();
         for (source_no, row) in removed {
@@ -176,7 +185,17 @@ impl Store {
         };
         guard(&shown, limit)?;
         guard_removed(&gone, request.max_delete)?;
-        Ok(Planned { parent, policy, rebuilt, sources, plans, removed: gone, reparse, started })
+        Ok(Planned { parent, policy, rebuilt, sources, plans, removed: gone, reparse, known_failures, started })
+    }
+
+    /// As [`Store::work`]; `None` where another sync published meanwhile, whose rows the plan did not know.
+    fn work_on(&self, planned: &Planned, request: &SyncRequest) -> Result<Option<Work>> {
+        let work = self.work(planned, request);
+        let head = self.read(generations::head)?;
+        if head.map(|head| head.number) != planned.parent.as_ref().map(|parent| parent.number) {
+            return Ok(None);
+        }
+        work.map(Some)
     }
 
     /// Reads, cuts and lexes all that may have changed.

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row, params};
 
-use crate::error::{Error, Failure, Result};
+use crate::error::{Error, Result};
 
 /// A declared source, as it is stored. Lists are JSON arrays of strings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,10 +81,17 @@ pub(crate) fn delete(conn: &Connection, source_no: i64) -> Result<()> {
 }
 
 /// Notes a file that a generation was published without.
-pub(crate) fn insert_failure(conn: &Connection, generation: u64, source_id: &str, failure: &Failure) -> Result<()> {
+pub(crate) fn insert_failure(
+    conn: &Connection,
+    generation: u64,
+    source_id: &str,
+    path: &str,
+    code: &str,
+    message: &str,
+) -> Result<()> {
     let sql = "INSERT OR REPLACE INTO sync_failures (generation, source_id, path, code, message) \
                VALUES (?1, ?2, ?3, ?4, ?5)";
-    conn.prepare_cached(sql)?.execute(params![generation, source_id, failure.path, failure.code, failure.message])?;
+    conn.prepare_cached(sql)?.execute(params![generation, source_id, path, code, message])?;
     Ok(())
 }
 

@@ -1,11 +1,12 @@
 //! The transaction of a sync: prepared documents become rows, an index segment and a generation.
 
+use std::collections::BTreeSet;
+
 use rusqlite::Connection;
 
-use super::prepare::FailedFile;
 use super::spool::{Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument};
 use super::{Planned, PlannedFile, SyncEvent, SyncPlan, SyncReport, Work, failures};
-use crate::error::Result;
+use crate::error::{Failure, Result};
 use crate::index::{self, NewChunks};
 use crate::model::{ChunkId, Digest, DocumentId};
 use crate::store::chunks::{self, ChunkRow};
@@ -13,8 +14,35 @@ use crate::store::documents::{self, DocumentRow};
 use crate::store::generations::{self, ChunkCounts, DocumentCounts, Generation};
 use crate::store::postings::PostingWriter;
 use crate::store::record::{self, DocumentChange};
+use crate::store::sources::StoredFailure;
 use crate::store::tombstones::{self, Kind, NewTombstone, Reason};
 use crate::store::{settings, sources};
+
+/// Whether there is a generation to publish: documents changed, or which files fail did.
+pub(super) fn publishes(planned: &Planned, work: &Work) -> bool {
+    let known = planned.known_failures.iter().filter(|failure| !is_elsewhere(planned, failure));
+    let known: BTreeSet<_> = known.map(|it| (it.source_id.as_str(), it.path.as_str(), it.code.as_str())).collect();
+    let now: BTreeSet<_> = current_failures(planned, work).map(|(source, it)| (source, &*it.path, it.code)).collect();
+    work.documents > 0 || !planned.rebuilt.is_empty() || (planned.parent.is_some() && known != now)
+}
+
+/// Whether an earlier failure is that of a source which is not read now and stays.
+fn is_elsewhere(planned: &Planned, failure: &StoredFailure) -> bool {
+    let mut concerned = planned.sources.iter().map(|source| &source.config.id);
+    let mut removed = planned.removed.iter().map(|(_, row, _)| &row.source_id);
+    !concerned.any(|id| *id == failure.source_id) && !removed.any(|id| *id == failure.source_id)
+}
+
+/// The failures of the sources that are read, each with its source.
+fn current_failures<'a>(planned: &'a Planned, work: &'a Work) -> impl Iterator<Item = (&'a str, &'a Failure)> {
+    let walked = planned
+        .sources
+        .iter()
+        .zip(&planned.plans)
+        .flat_map(|(source, plan)| plan.failures.iter().map(|failure| (source.config.id.as_str(), failure)));
+    let read = work.failed.iter().map(|it| (planned.sources[it.source].config.id.as_str(), &it.failure));
+    walked.chain(read)
+}
 
 /// Whether there is anything to write but, perhaps, a generation.
 pub(super) fn has_bookkeeping(planned: &Planned, work: &Work) -> bool {
@@ -64,10 +92,8 @@ pub(super) fn publish(
     let rebuild = !planned.rebuilt.is_empty();
     let mut source_numbers = Vec::with_capacity(planned.sources.len());
     for source in &planned.sources {
-        source_numbers.push(match source.source_no {
-            Some(number) if !source.changed => number,
-            _ => sources::put(tx, &source.row)?,
-        });
+        // Also where it is as planned: a sync that changed no document may have removed the row meanwhile.
+        source_numbers.push(sources::put(tx, &source.row)?);
     }
     for (document_no, stamps) in &work.unchanged {
         if let Some(stamps) = stamps {
@@ -75,12 +101,13 @@ pub(super) fn publish(
         }
     }
     let number = parent.as_ref().map_or(1, |parent| parent.number + 1);
-    if work.documents == 0 && !rebuild {
+    if !publishes(planned, &work) {
         remove_sources(tx, planned)?;
         return Ok(Some(report));
     }
     // The rows refer to the generation, whose digest is known only behind them.
     tx.pragma_update(None, "defer_foreign_keys", true)?;
+    write_failures(tx, number, planned, &work)?;
     let policy_digest = settings::write_policy(tx, &planned.policy)?;
     if rebuild {
         index::clear(&mut PostingWriter::new(tx)?)?;
@@ -132,7 +159,6 @@ pub(super) fn publish(
         tool_version: concat!("ragdb ", env!("CARGO_PKG_VERSION")).into(),
     };
     generations::insert(tx, &generation)?;
-    write_failures(tx, number, planned, &work.failed)?;
     tell(SyncEvent::Publishing);
     report.generation = Some(number);
     report.published = true;
@@ -144,14 +170,14 @@ fn remove_sources(tx: &Connection, planned: &Planned) -> Result<()> {
     planned.removed.iter().try_for_each(|(source_no, _, _)| sources::delete(tx, *source_no))
 }
 
-fn write_failures(tx: &Connection, generation: u64, planned: &Planned, failed: &[FailedFile]) -> Result<()> {
-    for (source, plan) in planned.sources.iter().zip(&planned.plans) {
-        for failure in &plan.failures {
-            sources::insert_failure(tx, generation, &source.config.id, failure)?;
-        }
+/// Notes what the generation is published without; also in sources that were not read now.
+fn write_failures(tx: &Connection, generation: u64, planned: &Planned, work: &Work) -> Result<()> {
+    for known in planned.known_failures.iter().filter(|known| is_elsewhere(planned, known)) {
+        let StoredFailure { source_id, path, code, message } = known;
+        sources::insert_failure(tx, generation, source_id, path, code, message)?;
     }
-    for failed in failed {
-        sources::insert_failure(tx, generation, &planned.sources[failed.source].config.id, &failed.failure)?;
+    for (source_id, Failure { path, code, message }) in current_failures(planned, work) {
+        sources::insert_failure(tx, generation, source_id, path, code, message)?;
     }
     Ok(())
 }

@@ -124,7 +124,9 @@ fn check_root(known: &SourceRow, wanted: &SourceRow, reroot: bool) -> Result<()>
 fn row_for(folder: &Path, config: &SourceConfig) -> Result<SourceRow> {
     let json = |list: &[String]| serde_json::Value::from(list).to_string();
     let root = config.root();
-    let root = root.canonicalize().unwrap_or(root);
+    // The folder that it starts from may be reached through links, also when the root itself is missing.
+    let from_base = || config.base.canonicalize().map(|base| base.join(&config.path));
+    let root = root.canonicalize().or_else(|_| from_base()).unwrap_or(root);
     let folder = folder.canonicalize().map_err(|error| Error::io(folder, error))?;
     let root = relative(&folder, &root);
     let Some(root) = root.to_str() else {

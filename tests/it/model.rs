@@ -144,9 +144,7 @@ impl Model {
         let before = self.tree.clone();
         let tree = &mut self.tree;
         let change = |tree: &mut Tree, file: usize, change: &dyn Fn(&mut Document)| {
-            if let Some(content) = tree.get_mut(FILES[file]) {
-                change(content);
-            }
+            tree.get_mut(FILES[file]).into_iter().for_each(change);
         };
         match edit {
             Edit::Write(file, document) => drop(tree.insert(FILES[file], document)),

@@ -148,7 +148,7 @@ fn a_rebuild_refuses_to_mix_policies_where_a_document_cannot_be_read() {
 
 #[test]
 fn documents_without_a_word_are_kept_and_never_found() {
-    let world = World::new(&[("a.md", "# Heading\n"), ("b.md", "—\n\n* * *\n")]);
+    let world = World::new(&[("a.md", "# Heading\n"), ("—.md", "—\n\n* * *\n")]);
     assert_eq!(world.sync().generation, Some(1));
     let store = world.store();
     let status = store.status().unwrap();
@@ -178,4 +178,20 @@ fn a_line_of_more_words_than_a_length_can_hold_comes_and_goes() {
     fresh.sync(&world.request()).unwrap();
     Content::of(&store).assert_equals(&Content::of(&fresh), "after the long line went");
     assert_eq!(store.status().unwrap().average_length.to_bits(), fresh.status().unwrap().average_length.to_bits());
+}
+
+#[test]
+fn text_behind_a_bare_heading_is_found_when_all_that_was_indexed_before_is_gone() {
+    let world = World::new(&[("a.md", "Some text.\n")]);
+    world.sync();
+    // The first new chunk has a number and no postings; every older number dies.
+    world.write("a.md", "# Bare\n\n## Heading\n\nOther words.\n\n### More\n\nAnd the last ones.\n");
+    world.sync();
+    let store = world.store();
+    for (query, count) in [("words", 1), ("last", 1), ("heading", 2), ("text", 0)] {
+        assert_eq!(store.search(&SearchRequest::new(query)).unwrap().hits.len(), count, "{query}");
+    }
+    let fresh = Store::create(world.path().join("fresh.db")).unwrap();
+    fresh.sync(&world.request()).unwrap();
+    Content::of(&store).assert_equals(&Content::of(&fresh), "after the edit");
 }

@@ -83,7 +83,8 @@ fn child_syncs_as_another_user() {
     }
     let world = World::synced();
     let lock = |path: &str, mode: u32| {
-        fs::set_permissions(world.docs().join(path), fs::Permissions::from_mode(mode)).expect("the mode is set");
+        let path = world.path().join(path);
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("the mode is set");
     };
     let store = world.store();
     let going = SyncRequest { keep_going: true, ..world.request() };
@@ -91,7 +92,7 @@ fn child_syncs_as_another_user() {
         [("guide/keys.md", 0o644, "unreadable", 1), ("guide", 0o755, "unreadable_folder", 0)]
     {
         world.write("guide/keys.md", format!("# Keys\n\nChanged before {path}.\n"));
-        lock(path, 0o000);
+        lock(&format!("docs/{path}"), 0o000);
         let error = store.sync(&world.request()).expect_err("a file can't be read");
         let ragdb::Error::SyncFailed { failures } = error else { panic!("{error}") };
         assert_eq!(failures.iter().map(|it| (it.path.as_str(), it.code)).collect::<Vec<_>>(), [(path, code)]);
@@ -102,12 +103,12 @@ fn child_syncs_as_another_user() {
         assert_eq!(rows(&store, "SELECT path FROM audit_stale").len(), stale);
         let cited = store.cite("guide/keys.md#L3").expect("a good reference");
         assert_eq!(cited.status, CiteStatus::Stale, "{cited:?}");
-        lock(path, mode);
+        lock(&format!("docs/{path}"), mode);
         assert!(store.sync(&world.request()).expect("all can be read").published);
     }
-    lock(".", 0o000);
+    lock("docs", 0o000);
     let error = store.sync(&going).expect_err("the root can't be read");
-    lock(".", 0o755);
+    lock("docs", 0o755);
     assert_eq!(error.code(), "root_unreadable");
     println!("outcome: all of it");
 }
@@ -141,9 +142,7 @@ fn a_store_among_its_documents_is_left_out_under_every_name() {
     let path = world.docs().join("ragdb.md");
     let store = Store::create(&path).unwrap();
     fs::hard_link(&path, world.docs().join("x.md")).unwrap();
-    let Err(ragdb::Error::SyncFailed { failures }) = store.sync(&world.request()) else { panic!("x.md must fail") };
-    assert!(failures.iter().all(|failure| failure.code == "store_file"), "{failures:?}");
-    let report = store.sync(&SyncRequest { keep_going: true, ..world.request() }).unwrap();
+    let report = store.sync(&world.request()).unwrap();
     assert_eq!((report.generation, report.documents.added), (Some(1), 1), "{report:?}");
 
     // Opening one's own store as a file would give up this process's locks on it.

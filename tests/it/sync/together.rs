@@ -1,9 +1,11 @@
 //! Several at once: two syncs, and readers beside a sync.
 
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use ragdb::{SearchRequest, Store};
+use ragdb::{SearchRequest, Store, SyncEvent, SyncProgress, SyncRequest};
+use rstest::rstest;
 
 use crate::world::{Content, World, value};
 
@@ -20,7 +22,7 @@ fn of_two_syncs_at_once_one_publishes_and_the_other_plans_again() {
             (0..12).for_each(|number| world.remove(&format!("{}/{number}.md", (round - 1) % 3)));
         }
         world.write("guide/keys.md", format!("# Keys\n\nRound {round}.\n"));
-        let request = ragdb::SyncRequest { max_delete: Some(100), ..world.request() };
+        let request = SyncRequest { max_delete: Some(100), ..world.request() };
         let reports = std::thread::scope(|scope| {
             let threads = stores.each_ref().map(|store| scope.spawn(|| store.sync(&request)));
             threads.map(|thread| thread.join().expect("no panic"))
@@ -32,6 +34,75 @@ fn of_two_syncs_at_once_one_publishes_and_the_other_plans_again() {
     let fresh = Store::create(world.path().join("fresh.db")).unwrap();
     fresh.sync(&world.request()).unwrap();
     Content::of(&stores[0]).assert_equals(&Content::of(&fresh), "after 25 rounds");
+}
+
+/// Lets another store publish once, when a sync comes to `at`.
+struct Overtaken<'a> {
+    at: fn(SyncEvent) -> bool,
+    meanwhile: Mutex<Option<Box<dyn FnOnce() + Send + 'a>>>,
+}
+
+impl SyncProgress for Overtaken<'_> {
+    fn event(&self, event: SyncEvent) {
+        if (self.at)(event)
+            && let Some(meanwhile) = self.meanwhile.lock().expect("no panic").take()
+        {
+            meanwhile();
+        }
+    }
+}
+
+#[rstest]
+#[case::while_it_lists(|event| event == SyncEvent::Walking)]
+#[case::before_it_reads(|event| matches!(event, SyncEvent::Reading { .. }))]
+#[case::while_it_reads(|event| matches!(event, SyncEvent::Read { .. }))]
+#[case::before_it_writes(|event| matches!(event, SyncEvent::Writing { .. }))]
+fn a_sync_that_is_overtaken_plans_again(#[case] at: fn(SyncEvent) -> bool) {
+    let world = World::synced();
+    let (db, docs) = (world.db(), world.docs());
+    let request = SyncRequest { max_delete: Some(10), ..world.request() };
+    let others = request.clone();
+    world.remove("zh/keys.md");
+    world.write("guide/keys.md", "# Keys\n\nAn edit.\n");
+    let meanwhile = move || {
+        // What the first sync means to update is gone, and its number is taken.
+        std::fs::remove_file(docs.join("guide/keys.md")).unwrap();
+        std::fs::write(docs.join("guide/limits.md"), "# Limits\n\nNone.\n").unwrap();
+        assert_eq!(Store::open(db).unwrap().sync(&others).unwrap().generation, Some(2));
+        std::fs::write(docs.join("guide/keys.md"), "# Keys\n\nThey are back.\n").unwrap();
+    };
+    let progress = Arc::new(Overtaken { at, meanwhile: Mutex::new(Some(Box::new(meanwhile))) });
+    let store = world.store();
+    let report = store.sync(&SyncRequest { progress: Some(progress), ..request }).unwrap();
+    assert_eq!(report.generation, Some(3));
+    assert_eq!((report.documents.added, report.documents.updated, report.documents.deleted), (1, 0, 0));
+    let fresh = Store::create(world.path().join("fresh.db")).unwrap();
+    fresh.sync(&world.request()).unwrap();
+    Content::of(&store).assert_equals(&Content::of(&fresh), "after both");
+}
+
+#[test]
+fn a_store_opens_whatever_a_checkpoint_was_doing() {
+    let world = World::synced();
+    for number in 0..40 {
+        world.write(&format!("{number}.md"), format!("# More\n\nText {number} that makes the file grow.\n").repeat(60));
+    }
+    let reader = rusqlite::Connection::open(world.db()).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM documents").unwrap();
+    world.sync();
+    // A checkpoint copies page 1, which counts the pages, before the file has all of them. Here it stops behind it.
+    let wal = std::fs::read(world.path().join("ragdb.db-wal")).unwrap();
+    let frames = wal[32..].chunks_exact(24 + 4096);
+    let number = |frame: &[u8]| u32::from_be_bytes(frame[..4].try_into().unwrap());
+    let page = frames.filter(|frame| number(frame) == 1).last().expect("page 1 changed")[24..].to_vec();
+    let torn = World::new(&[]);
+    let mut database = std::fs::read(world.db()).unwrap();
+    database[..4096].copy_from_slice(&page);
+    std::fs::write(torn.db(), database).unwrap();
+    std::fs::write(torn.path().join("ragdb.db-wal"), wal).unwrap();
+    let store = Store::open(torn.db()).unwrap();
+    assert_eq!(store.log(None).unwrap().len(), 2);
+    assert_eq!(value(&store, "SELECT integrity_check FROM pragma_integrity_check"), "ok");
 }
 
 #[test]
