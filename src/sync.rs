@@ -87,6 +87,7 @@ impl Store {
     /// [`Error::Refused`] where a guard stops it, [`Error::SyncFailed`] where files failed and
     /// [`SyncRequest::keep_going`] is not set. Nothing is published then, and the store is as it was.
     pub fn sync(&self, request: &SyncRequest) -> Result<SyncReport> {
+        self.require_writable()?;
         let begun = Instant::now();
         for _ in 0..ATTEMPTS {
             if let Some(mut report) = self.try_sync(request)? {

@@ -165,7 +165,7 @@ fn only_reads(context: AuthContext<'_>) -> Authorization {
                 "function_list",
                 "integrity_check",
             ];
-            const VALUES: [&str; 5] = ["user_version", "application_id", "page_count", "page_size", "journal_mode"];
+            const VALUES: [&str; 4] = ["user_version", "application_id", "page_count", "page_size"];
             let inspects = INSPECTION.contains(&pragma_name);
             if inspects || (VALUES.contains(&pragma_name) && pragma_value.is_none()) {
                 Authorization::Allow

@@ -101,21 +101,35 @@ pub(super) fn probe(path: &Path) -> Result<Header> {
         return Err(foreign("the file is empty; remove it to make a store there"));
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | common_flags();
-    let read = || -> rusqlite::Result<Header> {
+    let read = |growing: bool| -> rusqlite::Result<Header> {
         let conn = Connection::open_with_flags(immutable_uri(path), flags)?;
-        // A checkpoint that is under way, or was when its process died, may have written a page count that the file
-        // has not grown to yet: the log makes up for it. Without this, SQLite calls the header corrupt.
-        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA, true)?;
+        // Lets SQLite accept a page count that the file has not grown to.
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_WRITABLE_SCHEMA, growing)?;
         let pragma = |name| conn.pragma_query_value(None, name, |row| row.get(0));
         Ok(Header { application_id: pragma("application_id")?, user_version: pragma("user_version")? })
     };
-    match read() {
+    // A checkpoint that is under way, or was when its process died, writes the page count before the pages: the log
+    // makes up for it. A file that is too short and has no log was cut, unless a checkpoint ended just now.
+    let header = match read(false) {
+        Err(error) if is_corrupt(&error) => read(has_log(path)),
+        other => other,
+    };
+    match header {
         Ok(header) => Ok(header),
         Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
             Err(foreign("it is not a SQLite database"))
         }
         Err(error) => Err(opening_failed(path, error)),
     }
+}
+
+fn is_corrupt(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseCorrupt)
+}
+
+/// Whether there is anything in the write-ahead log. Looks at its name, opens nothing.
+fn has_log(path: &Path) -> bool {
+    std::fs::symlink_metadata(&own_files(path)[1]).is_ok_and(|log| log.len() > 0)
 }
 
 /// `file:` URI of an absolute path with every byte that could mean something in a URI escaped.

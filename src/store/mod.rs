@@ -132,6 +132,8 @@ impl Store {
     fn open_as(path: &Path, access: Access) -> Result<Self> {
         let path = absolute(path)?;
         identify(&path)?;
+        // A pool tries again and again; what is wrong for good is better said at once, and in detail.
+        connect::open(&path, Access::Read)?;
         let manager = SqliteConnectionManager::file(&path)
             .with_flags(
                 OpenFlags::SQLITE_OPEN_READ_ONLY
@@ -148,6 +150,11 @@ impl Store {
             .build_unchecked(manager);
         let writer = (access == Access::Write).then(|| Mutex::new(None));
         Ok(Self { path, readers, writer })
+    }
+
+    /// Refuses where the store is open for reading only.
+    pub(crate) fn require_writable(&self) -> Result<()> {
+        if self.writer.is_some() { Ok(()) } else { Err(Error::ReadOnly { path: self.path.clone() }) }
     }
 
     /// The absolute path of the file.

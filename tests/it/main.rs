@@ -3,6 +3,8 @@
 mod cli;
 mod model;
 mod reference;
+mod search;
+mod store;
 mod support;
 mod sync;
 mod world;
