@@ -30,6 +30,7 @@ pub use check::{Check, CheckReport, CheckRequest};
 pub use cite::{CiteStatus, Cited};
 pub use config::{ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};
 pub use error::{DatabaseError, Error, Failure, Result};
+pub use eval::{BeirCase, BeirReport, BeirRequest, RetrievalMetrics, evaluate_beir};
 pub use history::{GenerationDetail, GenerationDiff};
 pub use ingest::FAILURE_CODES;
 pub use lexicon::LEXER_VERSION;

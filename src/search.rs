@@ -61,7 +61,7 @@ impl Store {
             return Err(Error::Invalid { message });
         }
         let mut lexer = Lexer::new();
-        let typed = query::parse(&request.query);
+        let typed = if request.literal { query::literal(&request.query) } else { query::parse(&request.query) };
         let lexed = query::lex(&typed, request.all_terms, &mut lexer);
         self.read(|conn| {
             let generation = generations::head(conn)?.ok_or_else(|| nothing_published(self))?.number;

@@ -3,10 +3,12 @@
 //! Owns the definitions of the metrics and the reading of BEIR folders. Nothing that searches may depend on this
 //! module: judgements are seen only after the rankings are made.
 
-#[allow(dead_code)]
 mod beir;
-#[allow(dead_code)]
+mod corpus;
 mod metrics;
+mod run;
+
+pub use run::{BeirCase, BeirReport, BeirRequest, RetrievalMetrics, evaluate_beir};
 
 #[cfg(test)]
 mod tests;

@@ -73,6 +73,11 @@ pub(super) fn parse(query: &str) -> Typed {
     typed
 }
 
+/// Takes a query as text, whatever stands in it.
+pub(super) fn literal(query: &str) -> Typed {
+    Typed { text: query.to_owned(), ..Typed::default() }
+}
+
 /// The first token and what follows it. White space inside double quotes belongs to the token; a quote that is
 /// never closed is an ordinary character.
 fn next_token(text: &str) -> (&str, &str) {

@@ -11,6 +11,9 @@ pub struct SearchRequest {
     /// Words, `+must`, `-not`, `"a phrase"`, and the filters `path:`, `heading:`, `source:` and `lang:`. What is
     /// not understood is searched as text.
     pub query: String,
+    /// The query is text and nothing else: signs, quotes and `path:` in it have no meaning. For questions that
+    /// were not written for this search.
+    pub literal: bool,
     /// The most hits that are returned; 1 or more.
     pub top_k: usize,
     /// Hits with a lower score are left out. Scores can't be compared between queries; prefer `floor`.
@@ -32,6 +35,7 @@ impl SearchRequest {
     pub fn new(query: impl Into<String>) -> Self {
         Self {
             query: query.into(),
+            literal: false,
             top_k: 10,
             min_score: None,
             floor: None,
