@@ -21,7 +21,7 @@ fn snapshot_settings() -> Settings {
         (r#"("(?:walk|read|write|checkpoint|total|score|average_length|floor)":)[0-9.e-]+"#, "${1}0"),
         (r#"("(?:file_bytes|bytes_before|bytes_after)":)\d+"#, "${1}0"),
         (r"\d+(\.\d+)? [kM]?B\b", "[size]"),
-        (r"(?m)^( *\d+) +\d+\.\d{4}  ", "$1  [score]  "),
+        (r"(?m)^( *\d+) +\d+\.\d{4}  (\S+#L)", "$1  [score]  $2"),
         (r"\b\d+ (postings|objects)\b", "[n] $1"),
         (r"\b\d+\.\d terms a chunk", "[n] terms a chunk"),
         (r"(ragdb) \d+\.\d+\.\d+", "$1 [version]"),

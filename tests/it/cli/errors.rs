@@ -42,6 +42,7 @@ use crate::support::Project;
 #[case::missing_store(&["log", "--db", "none.db"], 2)]
 #[case::missing_store_for_sync(&["sync", "--db", "none.db"], 2)]
 #[case::foreign_store(&["log", "--db", "docs/guide/keys.md"], 2)]
+#[case::missing_data_set(&["eval", "--beir", "nowhere"], 2)]
 #[case::no_such_shell(&["completions", "tcsh"], 2)]
 fn exit_codes(#[case] arguments: &[&str], #[case] expected: i32) {
     let project = Project::synced();

@@ -64,6 +64,14 @@ fn search_shows_where_each_hit_stands() {
 }
 
 #[test]
+fn a_literal_query_has_no_operators() {
+    let project = Project::synced();
+    let found = |arguments: &[&str]| project.json(arguments).1["hits"].as_array().map(Vec::len);
+    assert_eq!(found(&["search", "rotate -grace"]), Some(0), "the word is excluded");
+    assert_eq!(found(&["search", "--literal", "rotate -grace"]), Some(1));
+}
+
+#[test]
 fn an_explanation_adds_up() {
     let project = Project::synced();
     let (code, found) = project.json(&["search", "rotate key", "--explain"]);
@@ -209,4 +217,24 @@ fn damage_is_found_and_named() {
     let (code, report) = project.json(&["check"]);
     assert_eq!((code, &report["ok"]), (1, &Value::from(false)), "{report}");
     check("check_damage", &project, &["check"]);
+}
+
+#[test]
+fn evaluation_scores_and_holds_thresholds() {
+    let project = Project::new();
+    let documents =
+        [("d1", "Keys", "Rotate a key every ninety days."), ("d2", "Limits", "A request may have four parts.")];
+    let corpus =
+        documents.map(|(id, title, text)| format!("{{\"_id\":\"{id}\",\"title\":\"{title}\",\"text\":\"{text}\"}}\n"));
+    project.write("set/corpus.jsonl", corpus.concat());
+    project.write(
+        "set/queries.jsonl",
+        "{\"_id\":\"q1\",\"text\":\"rotate key\"}\n{\"_id\":\"q2\",\"text\":\"nothing like it\"}\n",
+    );
+    project.write("set/qrels/test.tsv", "query-id\tcorpus-id\tscore\nq1\td1\t1\nq2\td2\t1\n");
+    check("eval", &project, &["eval", "--beir", "set", "--min-recall", "0.4"]);
+    check("eval_missed", &project, &["eval", "--beir", "set", "--min-ndcg", "0.9"]);
+    let (code, report) = project.json(&["eval", "--beir", "set"]);
+    assert_eq!((code, &report["cases"], &report["metrics"]["recall_at_k"]), (0, &Value::from(2), &Value::from(0.5)));
+    assert!(!project.has("ragdb.db"));
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
 pub use verbs::{
-    CheckArgs, ChunkingArgs, CiteArgs, CompletionsArgs, DiffArgs, InitArgs, LogArgs, ManArgs, MigrateArgs,
+    CheckArgs, ChunkingArgs, CiteArgs, CompletionsArgs, DiffArgs, EvalArgs, InitArgs, LogArgs, ManArgs, MigrateArgs,
     OptimizeArgs, SearchArgs, ShowArgs, SqlArgs, StatusArgs, SyncArgs,
 };
 
@@ -79,6 +79,7 @@ pub enum Command {
     Log(LogArgs),
     Diff(DiffArgs),
     Show(ShowArgs),
+    Eval(EvalArgs),
     Check(CheckArgs),
     Sql(SqlArgs),
     Optimize(OptimizeArgs),

@@ -51,7 +51,8 @@ pub struct SyncArgs {
     /// Publish what can be read, although some files failed
     #[arg(long)]
     pub keep_going: bool,
-    /// Allow at most N deleted documents [default: half of a source of ten documents or more]
+    /// Allow at most N deleted documents [default: less than half of a source of ten documents or
+    /// more]
     #[arg(long, value_name = "N")]
     pub max_delete: Option<u64>,
     /// Accept that a source's root is another folder than at the last sync
@@ -117,6 +118,9 @@ pub struct SearchArgs {
     /// The share of the query's information, 0 to 1, that a hit must match [default: the measured one]
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub floor: Option<f64>,
+    /// Take the query as plain text: no `+`, `-`, quotes or filters
+    #[arg(long)]
+    pub literal: bool,
     /// Print only chunks that hold every word of the query
     #[arg(long)]
     pub all_terms: bool,
@@ -176,6 +180,35 @@ pub struct ShowArgs {
     /// The generation's number
     #[arg(value_name = "G")]
     pub generation: u64,
+}
+
+/// Measure retrieval on a labelled data set.
+///
+/// A store is built from DIR/corpus.jsonl in a temporary folder; the queries of DIR/queries.jsonl are scored
+/// against DIR/qrels/test.tsv, the layout of the BEIR collections. Neither ./ragdb.db nor ragdb.yaml is used, and no
+/// relevance floor.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  ragdb eval --beir scifact
+  ragdb eval --beir scifact --k 100 --json
+  ragdb eval --beir scifact --min-ndcg 0.65    exit 1 below it")]
+pub struct EvalArgs {
+    /// A folder in the BEIR layout
+    #[arg(long, value_name = "DIR", required = true)]
+    pub beir: PathBuf,
+    /// How many documents of each ranking count, 1 to 1000
+    #[arg(short, long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub k: u16,
+    /// Fail with exit code 1 where nDCG@k is below this, 0 to 1
+    #[arg(long, value_name = "X", value_parser = parse_share)]
+    pub min_ndcg: Option<f64>,
+    /// Fail with exit code 1 where recall@k is below this, 0 to 1
+    #[arg(long, value_name = "X", value_parser = parse_share)]
+    pub min_recall: Option<f64>,
+    /// How documents are cut.
+    #[command(flatten)]
+    pub chunking: ChunkingArgs,
 }
 
 /// Check the store against itself and its sources.

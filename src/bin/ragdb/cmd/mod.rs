@@ -4,6 +4,7 @@ mod check;
 mod cite;
 mod completions;
 mod diff;
+mod eval;
 mod init;
 mod log;
 mod man;
@@ -30,6 +31,7 @@ pub fn run(command: &Command, context: &mut Context) -> Result<Outcome, Stop> {
         Command::Log(args) => log::run(args, context),
         Command::Diff(args) => diff::run(args, context),
         Command::Show(args) => show::run(args, context),
+        Command::Eval(args) => eval::run(args, context),
         Command::Check(args) => check::run(args, context),
         Command::Sql(args) => sql::run(args, context),
         Command::Optimize(args) => optimize::run(args, context),

@@ -21,6 +21,7 @@ pub fn run(args: &SearchArgs, context: &mut Context) -> Result<Outcome, Stop> {
         min_score: args.min_score,
         floor: args.floor,
         all_terms: args.all_terms,
+        literal: args.literal,
         expected_policy,
         explain: args.explain,
         ..SearchRequest::new(args.query.join(" "))
