@@ -3,6 +3,7 @@
 
 #![allow(clippy::doc_markdown, reason = "here doc comments are help text, where backticks would be printed")]
 
+mod upkeep;
 mod verbs;
 
 use std::ffi::OsString;
@@ -10,9 +11,9 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
+pub use upkeep::{CheckArgs, CompletionsArgs, EvalArgs, ManArgs, MigrateArgs, OptimizeArgs};
 pub use verbs::{
-    CheckArgs, ChunkingArgs, CiteArgs, CompletionsArgs, DiffArgs, EvalArgs, InitArgs, LogArgs, ManArgs, MigrateArgs,
-    OptimizeArgs, SearchArgs, ShowArgs, SqlArgs, StatusArgs, SyncArgs,
+    ChunkingArgs, CiteArgs, DiffArgs, InitArgs, LogArgs, SearchArgs, ShowArgs, SqlArgs, StatusArgs, SyncArgs,
 };
 
 const EXIT_CODES: &str = "\

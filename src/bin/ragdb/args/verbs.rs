@@ -1,9 +1,9 @@
-//! The arguments of each verb, with their long help: units, ranges, defaults and examples.
+//! The arguments of the verbs that build, ask and look back, with their long help: units, ranges, defaults and
+//! examples.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use clap_complete::Shell;
 
 /// Write a commented ragdb.yaml for a folder.
 ///
@@ -95,7 +95,7 @@ pub struct StatusArgs {
 
 /// Find the chunks that answer a query, best first.
 ///
-/// Bare words are any-of and ranked with BM25. `+word` must be there, `-word` must not, \"a phrase\" must stand in
+/// Bare words are any-of and ranked with BM25. `+word` must be there, `-word` must not, "a phrase" must stand in
 /// the text; `path:`, `heading:`, `source:` and `lang:` filter. What is not understood is searched as text.
 /// Nothing relevant is an empty result and exit code 1, never filler.
 #[derive(Args, Debug)]
@@ -182,58 +182,11 @@ pub struct ShowArgs {
     pub generation: u64,
 }
 
-/// Measure retrieval on a labelled data set.
-///
-/// A store is built from DIR/corpus.jsonl in a temporary folder; the queries of DIR/queries.jsonl are scored
-/// against DIR/qrels/test.tsv, the layout of the BEIR collections. Neither ./ragdb.db nor ragdb.yaml is used, and no
-/// relevance floor.
-#[derive(Args, Debug)]
-#[command(after_long_help = "\
-Examples:
-  ragdb eval --beir scifact
-  ragdb eval --beir scifact --k 100 --json
-  ragdb eval --beir scifact --min-ndcg 0.65    exit 1 below it")]
-pub struct EvalArgs {
-    /// A folder in the BEIR layout
-    #[arg(long, value_name = "DIR", required = true)]
-    pub beir: PathBuf,
-    /// How many documents of each ranking count, 1 to 1000
-    #[arg(short, long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub k: u16,
-    /// Fail with exit code 1 where nDCG@k is below this, 0 to 1
-    #[arg(long, value_name = "X", value_parser = parse_share)]
-    pub min_ndcg: Option<f64>,
-    /// Fail with exit code 1 where recall@k is below this, 0 to 1
-    #[arg(long, value_name = "X", value_parser = parse_share)]
-    pub min_recall: Option<f64>,
-    /// How documents are cut.
-    #[command(flatten)]
-    pub chunking: ChunkingArgs,
-}
-
-/// Check the store against itself and its sources.
-///
-/// Damage gives exit code 1 and a line for each problem. Nothing is repaired.
-#[derive(Args, Debug)]
-#[command(after_long_help = "\
-Examples:
-  ragdb check
-  ragdb check --no-sources      for a store that was shipped without its folders
-  ragdb check --deep            also against a store built anew from the sources")]
-pub struct CheckArgs {
-    /// Also build a store anew from the sources, in a temporary folder, and compare every row that matters
-    #[arg(long, conflicts_with = "no_sources")]
-    pub deep: bool,
-    /// Do not compare with the source folders
-    #[arg(long)]
-    pub no_sources: bool,
-}
-
 /// Ask the store with read-only SQL.
 ///
 /// The tables and views are described in schema.sql. Without QUERY the statement is read from standard input.
 /// A table cuts cells at 80 columns and shows control characters escaped; --csv and --json give whole, exact
-/// values (an empty CSV field is NULL, \"\" an empty text, x'..' a blob).
+/// values (an empty CSV field is NULL, "" an empty text, x'..' a blob).
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -259,49 +212,12 @@ pub struct SqlArgs {
     pub audit: Option<String>,
 }
 
-/// Merge the index into one segment and give free space back.
-#[derive(Args, Debug)]
-#[command(after_long_help = "\
-Example:
-  ragdb optimize")]
-pub struct OptimizeArgs {}
-
-/// Bring a store made by an older ragdb to the current schema.
-///
-/// Happens in one transaction. A current store is left alone; make a copy of the file before the others.
-#[derive(Args, Debug)]
-#[command(after_long_help = "\
-Example:
-  cp ragdb.db ragdb.backup.db && ragdb migrate")]
-pub struct MigrateArgs {}
-
-/// Print a completion script for a shell.
-#[derive(Args, Debug)]
-#[command(after_long_help = "\
-Examples:
-  ragdb completions bash > ~/.local/share/bash-completion/completions/ragdb
-  ragdb completions zsh > ~/.zfunc/_ragdb
-  ragdb completions fish > ~/.config/fish/completions/ragdb.fish")]
-pub struct CompletionsArgs {
-    /// The shell
-    #[arg(value_name = "SHELL")]
-    pub shell: Shell,
-}
-
-/// Write the man pages, one for ragdb and one for each verb.
-#[derive(Args, Debug)]
-pub struct ManArgs {
-    /// The folder to write them into; without it ragdb(1) goes to standard output
-    #[arg(value_name = "DIR")]
-    pub folder: Option<PathBuf>,
-}
-
 fn parse_finite(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     number.is_finite().then_some(number).ok_or_else(|| "not a finite number".to_owned())
 }
 
-fn parse_share(text: &str) -> Result<f64, String> {
+pub(super) fn parse_share(text: &str) -> Result<f64, String> {
     parse_finite(text)
         .and_then(|share| (0.0..=1.0).contains(&share).then_some(share).ok_or_else(|| "must be 0 to 1".to_owned()))
 }

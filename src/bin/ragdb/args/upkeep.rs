@@ -1,0 +1,92 @@
+//! The arguments of the verbs that measure, check and maintain, and of those that serve shells and packagers.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap_complete::Shell;
+
+use super::verbs::{ChunkingArgs, parse_share};
+
+/// Measure retrieval on a labelled data set.
+///
+/// A store is built from DIR/corpus.jsonl in a temporary folder; the queries of DIR/queries.jsonl are scored
+/// against DIR/qrels/test.tsv, the layout of the BEIR collections. Neither ./ragdb.db nor ragdb.yaml is used, and no
+/// relevance floor.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  ragdb eval --beir scifact
+  ragdb eval --beir scifact --k 100 --json
+  ragdb eval --beir scifact --min-ndcg 0.65    exit 1 below it")]
+pub struct EvalArgs {
+    /// A folder in the BEIR layout
+    #[arg(long, value_name = "DIR", required = true)]
+    pub beir: PathBuf,
+    /// How many documents of each ranking count, 1 to 1000
+    #[arg(short, long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub k: u16,
+    /// Fail with exit code 1 where nDCG@k is below this, 0 to 1
+    #[arg(long, value_name = "X", value_parser = parse_share)]
+    pub min_ndcg: Option<f64>,
+    /// Fail with exit code 1 where recall@k is below this, 0 to 1
+    #[arg(long, value_name = "X", value_parser = parse_share)]
+    pub min_recall: Option<f64>,
+    /// How documents are cut.
+    #[command(flatten)]
+    pub chunking: ChunkingArgs,
+}
+
+/// Check the store against itself and its sources.
+///
+/// Damage gives exit code 1 and a line for each problem. Nothing is repaired.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  ragdb check
+  ragdb check --no-sources      for a store that was shipped without its folders
+  ragdb check --deep            also against a store built anew from the sources")]
+pub struct CheckArgs {
+    /// Also build a store anew from the sources, in a temporary folder, and compare every row that matters
+    #[arg(long, conflicts_with = "no_sources")]
+    pub deep: bool,
+    /// Do not compare with the source folders
+    #[arg(long)]
+    pub no_sources: bool,
+}
+
+/// Merge the index into one segment and give free space back.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Example:
+  ragdb optimize")]
+pub struct OptimizeArgs {}
+
+/// Bring a store made by an older ragdb to the current schema.
+///
+/// Happens in one transaction. A current store is left alone; make a copy of the file before the others.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Example:
+  cp ragdb.db ragdb.backup.db && ragdb migrate")]
+pub struct MigrateArgs {}
+
+/// Print a completion script for a shell.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  ragdb completions bash > ~/.local/share/bash-completion/completions/ragdb
+  ragdb completions zsh > ~/.zfunc/_ragdb
+  ragdb completions fish > ~/.config/fish/completions/ragdb.fish")]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: Shell,
+}
+
+/// Write the man pages, one for ragdb and one for each verb.
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// The folder to write them into; without it ragdb(1) goes to standard output
+    #[arg(value_name = "DIR")]
+    pub folder: Option<PathBuf>,
+}
