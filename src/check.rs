@@ -66,6 +66,11 @@ struct Findings {
     problems: Vec<String>,
 }
 
+/// A number with what it counts, which is given in the plural.
+fn counted(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {}", what.strip_suffix('s').unwrap_or(what)) } else { format!("{count} {what}") }
+}
+
 impl Findings {
     fn new(name: &'static str, what: &'static str) -> Self {
         Self { name, what, count: 0, found: 0, problems: Vec::new() }
@@ -84,11 +89,8 @@ impl Findings {
 
     fn into_check(self) -> Check {
         let Self { name, what, count, found, problems } = self;
-        let detail = match found {
-            0 => format!("{count} {what}"),
-            1 => format!("{count} {what}, 1 problem"),
-            _ => format!("{count} {what}, {found} problems"),
-        };
+        let looked_at = counted(count, what);
+        let detail = if found == 0 { looked_at } else { format!("{looked_at}, {}", counted(found, "problems")) };
         Check { name, ok: found == 0, count, detail, problems }
     }
 }
@@ -101,7 +103,7 @@ impl Store {
     pub fn check(&self, request: &CheckRequest) -> Result<CheckReport> {
         let mut checks = self.read(|conn| {
             Ok(vec![
-                of(conn, "sqlite", "integrity problems", sqlite),
+                of(conn, "sqlite", "pages", sqlite),
                 of(conn, "schema", "objects", schema),
                 of(conn, "settings", "settings", rows::settings),
                 of(conn, "documents", "documents", rows::documents),
@@ -139,10 +141,10 @@ impl Store {
                 Err(message) => findings.expect(false, || format!("{}: {message}", row.path)),
             }
         }
+        let (count, differ) = (findings.count, findings.found);
         let mut check = findings.into_check();
         if !check.ok {
-            check.detail =
-                format!("{} differ from the store; run `ragdb sync`", check.detail.replace(" problem", " file"));
+            check.detail = format!("{}, {differ} not as indexed; run `ragdb sync`", counted(count, "source files"));
             check.ok = true;
         }
         Ok(check)
@@ -164,8 +166,9 @@ fn of(
 }
 
 fn sqlite(conn: &Connection, findings: &mut Findings) -> Result<()> {
-    for problem in integrity::sqlite(conn)? {
-        findings.count += 1;
+    let (pages, problems) = integrity::sqlite(conn)?;
+    findings.count = pages;
+    for problem in problems {
         findings.expect(false, || problem);
     }
     Ok(())

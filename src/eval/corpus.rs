@@ -89,7 +89,8 @@ mod tests {
         let body = &file[matter.body_start..];
         assert!(!front_matter::is_blank(&file, matter.body_start));
         let mut lexer = Lexer::new();
-        let mut words = |text: &str| -> Vec<String> { lexer.surface_terms(text).into_iter().map(|(word, _)| word).collect() };
+        let mut words =
+            |text: &str| -> Vec<String> { lexer.surface_terms(text).into_iter().map(|(word, _)| word).collect() };
         assert_eq!(words(body), words(text), "{body:?}");
         let chunked = chunk_markdown(&file, matter.body_start, &ChunkPolicy::default());
         assert_eq!(chunked.title, None, "{body:?}");

@@ -120,8 +120,7 @@ pub fn evaluate_beir(request: &BeirRequest) -> Result<BeirReport> {
     }
     let folder = BeirFolder::new(&request.folder);
     let judgements = folder.judgements()?;
-    let queries: HashMap<String, String> =
-        folder.queries()?.into_iter().map(|query| (query.id, query.text)).collect();
+    let queries: HashMap<String, String> = folder.queries()?.into_iter().map(|query| (query.id, query.text)).collect();
     let temporary = tempfile::Builder::new()
         .prefix("ragdb-eval-")
         .tempdir_in(&request.work_folder)

@@ -24,6 +24,8 @@ codes! {
     NUL_BYTE = "nul_byte": "the file holds a NUL byte, so it is not text";
     EMPTY = "empty": "the file has no text, or none after its front matter";
     MISSING_METADATA = "missing_metadata": "the front matter lacks a field that the source requires";
+    FRONT_MATTER_UNCLOSED = "front_matter_unclosed": "the front matter begins and never ends";
+    FRONT_MATTER_INVALID = "front_matter_invalid": "the front matter is not YAML, or not TOML, or not a mapping";
     CHANGED_WHILE_READING = "changed_while_reading": "the file changed each time it was read";
     VANISHED = "vanished": "the file or folder was listed and then was gone";
     OUTSIDE_ROOT = "outside_root": "the path is absolute, holds `..`, or leads out of its source's folder";

@@ -11,7 +11,7 @@ mod yaml;
 use memchr::memchr2;
 use serde_json::{Map, Value};
 
-use super::InputError;
+use super::{InputError, code};
 
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
@@ -116,7 +116,7 @@ impl Format {
     fn unclosed(self) -> InputError {
         let fence = self.fence();
         InputError {
-            code: "front_matter_unclosed",
+            code: code::FRONT_MATTER_UNCLOSED,
             message: format!("front matter opens on line 1 and never ends; close it with a line `{fence}`"),
         }
     }
@@ -160,7 +160,7 @@ fn is_blank_line(line: &str) -> bool {
 }
 
 fn invalid(message: String) -> InputError {
-    InputError { code: "front_matter_invalid", message }
+    InputError { code: code::FRONT_MATTER_INVALID, message }
 }
 
 fn parse_toml(text: &str) -> Result<Map<String, Value>, InputError> {

@@ -7,8 +7,8 @@ use rusqlite::Connection;
 use super::migrate;
 use crate::error::Result;
 
-/// What `PRAGMA integrity_check` and `PRAGMA foreign_key_check` find.
-pub(crate) fn sqlite(conn: &Connection) -> Result<Vec<String>> {
+/// How many pages the file has, and what `PRAGMA integrity_check` and `PRAGMA foreign_key_check` find.
+pub(crate) fn sqlite(conn: &Connection) -> Result<(u64, Vec<String>)> {
     let mut problems: Vec<String> = Vec::new();
     let mut statement = conn.prepare("PRAGMA integrity_check(20)")?;
     let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
@@ -26,7 +26,8 @@ pub(crate) fn sqlite(conn: &Connection) -> Result<Vec<String>> {
     for row in rows {
         problems.push(row?);
     }
-    Ok(problems)
+    let pages = conn.query_row("PRAGMA page_count", [], |row| row.get(0))?;
+    Ok((pages, problems))
 }
 
 /// How many tables, indexes and views the schema should have, and where the file's differ.

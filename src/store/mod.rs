@@ -66,7 +66,7 @@ impl Store {
             .prefix(".ragdb-new-")
             .suffix(".db")
             .tempfile_in(folder)
-            .map_err(|error| Error::io(&path, error))?
+            .map_err(|error| Error::io(&path, std::io::Error::from(error.kind())))?
             .into_temp_path();
         let mut conn = connect::open_new(&new)?;
         migrate::apply(&mut conn)?;
