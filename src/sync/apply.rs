@@ -105,10 +105,21 @@ pub(super) fn publish(
         remove_sources(tx, planned)?;
         return Ok(Some(report));
     }
-    // The rows refer to the generation, whose digest is known only behind them.
-    tx.pragma_update(None, "defer_foreign_keys", true)?;
-    write_failures(tx, number, planned, &work)?;
+    let parent_digest = parent.as_ref().map(|parent| parent.digest);
     let policy_digest = settings::write_policy(tx, &planned.policy)?;
+    let mut generation = Generation {
+        number,
+        parent: parent.map(|parent| parent.number),
+        published_at: settings::now(),
+        documents: DocumentCounts::default(),
+        chunks: ChunkCounts::default(),
+        policy_digest,
+        digest: policy_digest,
+        parent_digest,
+        tool_version: concat!("ragdb ", env!("CARGO_PKG_VERSION")).into(),
+    };
+    generations::insert(tx, &generation)?;
+    write_failures(tx, number, planned, &work)?;
     if rebuild {
         index::clear(&mut PostingWriter::new(tx)?)?;
     }
@@ -129,7 +140,6 @@ pub(super) fn publish(
             Prepared::Deletion(deletion) => writer.deletion(*deletion)?,
             Prepared::EndOfSlice { chunks } => {
                 writer.next += i64::from(chunks);
-
                 continue;
             }
         }
@@ -146,19 +156,10 @@ pub(super) fn publish(
     )?;
     settings::write_next_chunk(tx, next)?;
     remove_sources(tx, planned)?;
-    let parent_digest = parent.as_ref().map(|parent| parent.digest);
-    let generation = Generation {
-        number,
-        parent: parent.map(|parent| parent.number),
-        published_at: settings::now(),
-        documents: report.documents,
-        chunks: report.chunks,
-        policy_digest,
-        digest: record::generation(parent_digest, number, policy_digest, changes),
-        parent_digest,
-        tool_version: concat!("ragdb ", env!("CARGO_PKG_VERSION")).into(),
-    };
-    generations::insert(tx, &generation)?;
+    generation.documents = report.documents;
+    generation.chunks = report.chunks;
+    generation.digest = record::generation(parent_digest, number, policy_digest, changes);
+    generations::complete(tx, &generation)?;
     tell(SyncEvent::Publishing);
     report.generation = Some(number);
     report.published = true;
