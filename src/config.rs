@@ -240,6 +240,17 @@ impl ChunkSettings {
         }
     }
 
+    /// The policy of a store that has `known` now, and these settings from now on: what is not set stays, lowered where
+    /// what is set leaves less room. A `max_chars` alone brings the default target with it, as in a new store.
+    pub(crate) fn applied_to(self, known: ChunkPolicy) -> Result<ChunkPolicy> {
+        let max_chars = self.max_chars.unwrap_or(known.max_chars);
+        let target = if self.max_chars.is_some() { ChunkPolicy::default().target_chars } else { known.target_chars };
+        let target_chars = self.target_chars.unwrap_or(target.min(max_chars));
+        let overlap_chars = self.overlap_chars.unwrap_or(known.overlap_chars.min(target_chars.saturating_sub(1)));
+        let policy = ChunkPolicy { target_chars, max_chars, overlap_chars };
+        Ok(Policy::new(policy, Bm25Policy::default())?.chunking)
+    }
+
     /// The policy: what is not set is [`ChunkPolicy::default`]'s, lowered where what is set leaves less room.
     ///
     /// # Errors

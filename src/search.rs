@@ -91,7 +91,7 @@ pub(crate) fn check_policy(stored: &Policy, expected: Option<&ExpectedPolicy>) -
     wanted.lexer_version = crate::LEXER_VERSION;
     if let Some(expected) = expected {
         if let Some(chunking) = expected.chunking {
-            wanted.chunking = chunking.resolve()?;
+            wanted.chunking = chunking.applied_to(stored.chunking)?;
         }
         wanted.bm25 = expected.bm25.unwrap_or(wanted.bm25);
     }
@@ -136,7 +136,9 @@ impl Search<'_> {
     fn rank(&self, filters: &mut Filters<'_, '_>, floor: f64) -> Result<Vec<Scored>> {
         let mut tie_key = |chunk_no: i64| {
             let (document_no, chunk_index) = chunks::place(self.conn, chunk_no)?;
-            Ok((documents::place(self.conn, document_no)?.path, i64::from(chunk_index)))
+            let documents::Place { path, source_id, .. } = documents::place(self.conn, document_no)?;
+            // Two sources can have a path in common.
+            Ok((format!("{path}\0{source_id}"), i64::from(chunk_index)))
         };
         let mut accept = |chunk_no: i64| filters.accept(chunk_no);
         let mut reader = PostingReader::new(self.conn)?;

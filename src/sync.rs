@@ -19,7 +19,7 @@ use crate::error::{Error, Failure, Result};
 use crate::index::Deaths;
 use crate::ingest::plan::{DeletionLimit, SourcePlan, guard, plan};
 use crate::ingest::source::{FileId, SourceReader};
-use crate::model::{ChunkPolicy, Policy, Stamps};
+use crate::model::{Bm25Policy, Policy, Stamps};
 use crate::store::documents::StoredDocument;
 use crate::store::generations::Generation;
 use crate::store::sources::{SourceRow, StoredFailure};
@@ -247,17 +247,13 @@ impl Store {
     }
 }
 
-/// The policy that the request asks for. What it does not speak of is the store's; a new `max_chars` alone brings
-/// the default target with it, as in a new store.
+/// The policy that the request asks for; what it does not speak of is the store's.
 fn wanted_policy(request: &SyncRequest, stored: Option<&Policy>) -> Result<Policy> {
-    let wanted = request.chunking;
-    let Some(stored) = stored else { return Policy::new(wanted.resolve()?, request.bm25.unwrap_or_default()) };
-    let known = stored.chunking;
-    let max_chars = wanted.max_chars.unwrap_or(known.max_chars);
-    let target = if wanted.max_chars.is_some() { ChunkPolicy::default().target_chars } else { known.target_chars };
-    let target_chars = wanted.target_chars.unwrap_or(target.min(max_chars));
-    let overlap_chars = wanted.overlap_chars.unwrap_or(known.overlap_chars.min(target_chars.saturating_sub(1)));
-    Policy::new(ChunkPolicy { target_chars, max_chars, overlap_chars }, request.bm25.unwrap_or(stored.bm25))
+    let (chunking, bm25) = match stored {
+        Some(stored) => (request.chunking.applied_to(stored.chunking)?, stored.bm25),
+        None => (request.chunking.resolve()?, Bm25Policy::default()),
+    };
+    Policy::new(chunking, request.bm25.unwrap_or(bm25))
 }
 
 /// A source that is declared no longer loses all its documents: that is asked for once it is many.

@@ -46,10 +46,11 @@ impl SearchRequest {
     }
 }
 
-/// Settings that a caller relies on: a search in a store that was indexed under others is refused.
+/// Settings that a caller relies on: a search in a store that was indexed under others, so that a sync with these would
+/// index it anew, is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ExpectedPolicy {
-    /// How documents are cut; what is not set in it is the default.
+    /// How documents are cut; what is not set in it may be as it is.
     pub chunking: Option<ChunkSettings>,
     /// How hits are scored.
     pub bm25: Option<Bm25Policy>,
@@ -68,7 +69,7 @@ pub struct SearchResult {
     pub query: String,
     /// The generation that was searched.
     pub generation: u64,
-    /// The hits, best first: by score, then path, then position.
+    /// The hits, best first: by score, then path, then source, then position.
     pub hits: Vec<Hit>,
     /// With [`SearchRequest::explain`]: the best chunks that were refused, and why.
     pub refused: Vec<Refusal>,

@@ -21,7 +21,7 @@ fn world() -> World {
 #[case("refund policy", &["guide/refunds.md#L3-L5"])]
 #[case("\"refund policy\"", &["guide/refunds.md#L3-L5"])]
 #[case("\"policy refund\"", &[])]
-#[case("server +disk", &["notes.md#L5-L5"])]
+#[case("server +disk", &["guide/install.md#L5-L7", "notes.md#L5-L5"])]
 #[case("server -disk", &["guide/install.md#L3-L3"])]
 #[case("server path:notes", &["notes.md#L5-L5"])]
 #[case("server -path:notes", &["guide/install.md#L3-L3"])]
