@@ -9,7 +9,7 @@ use std::process::Command;
 use ragdb::{ChunkSettings, Store, SyncRequest, SyncSources};
 use rstest::rstest;
 
-use crate::world::{Content, World, answer, rows, value};
+use crate::world::{Content, World, answer, assert_sound, rows, value};
 
 /// The folder of an unpacked data set, or `None` with the reason printed.
 fn data(set: &str, folder: &str) -> Option<PathBuf> {
@@ -84,6 +84,7 @@ fn replay(folder: &Path, versions: &[&str], queries: &[&str]) {
     store.optimize().expect("the store is optimised");
     before.assert_equals(&Content::of(&store), "after optimising");
     assert_eq!(answers(&store), found);
+    assert_sound(&store);
     assert_eq!(value(&store, "SELECT integrity_check FROM pragma_integrity_check"), "ok");
 }
 

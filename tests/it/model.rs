@@ -11,7 +11,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 use ragdb::{Bm25Policy, CiteStatus, Store, SyncRequest, SyncSources};
 
-use crate::world::{Content, World, answer, rows, value, write};
+use crate::world::{Content, World, answer, assert_sound, rows, value, write};
 use document::{Block, Document, block, document, query, word};
 use history::History;
 
@@ -230,6 +230,8 @@ impl Model {
         let fresh = Store::create(&path).expect("a fresh store");
         fresh.sync(&self.request()).expect("the sync succeeds");
         Content::of(self.store()).assert_equals(&Content::of(&fresh), "incremental and fresh");
+        assert_eq!(postings(self.store()), postings(&fresh));
+        assert_sound(self.store());
         for query in queries {
             for floor in [None, Some(0.0)] {
                 assert_eq!(answer(self.store(), query, floor), answer(&fresh, query, floor), "{query} at {floor:?}");
@@ -238,6 +240,12 @@ impl Model {
         drop(fresh);
         remove_store(&path);
     }
+}
+
+/// Every posting of a live chunk, as plain SQL decodes it.
+fn postings(store: &Store) -> Vec<Vec<String>> {
+    let sql = "SELECT term, chunk_id, tf FROM audit_postings ORDER BY term, chunk_id";
+    rows(store, sql)
 }
 
 /// What must hold among the rows of any store.

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ragdb::{SearchRequest, SqlValue, Store, SyncReport, SyncRequest, SyncSources};
+use ragdb::{CheckRequest, SearchRequest, SqlValue, Store, SyncReport, SyncRequest, SyncSources};
 use tempfile::TempDir;
 
 /// A temporary folder with the sources `docs` and, where asked for, others, and a store beside them.
@@ -176,4 +176,11 @@ pub fn answer(store: &Store, query: &str, floor: Option<f64>) -> Vec<String> {
     lines.extend(result.refused.iter().map(|refusal| format!("{refusal:?}")));
     lines.push(format!("{:?}", result.terms));
     lines
+}
+
+/// `check` finds nothing wrong, its sources and a fresh build included.
+pub fn assert_sound(store: &Store) {
+    let report = store.check(&CheckRequest { deep: true, sources: true }).expect("the check runs");
+    let failed: Vec<_> = report.checks.iter().filter(|check| !check.ok).collect();
+    assert!(report.ok && failed.is_empty(), "{failed:#?}");
 }
