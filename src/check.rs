@@ -8,11 +8,9 @@ mod postings;
 mod rebuild;
 mod rows;
 
-use rusqlite::Connection;
-
 use crate::error::Result;
 use crate::model::Digest;
-use crate::store::{Store, documents, integrity};
+use crate::store::{Connection, Store, documents, integrity};
 
 /// At most this many problems are named; all are counted.
 const NAMED_AT_MOST: usize = 20;

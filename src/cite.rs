@@ -2,13 +2,11 @@
 
 use std::ops::RangeInclusive;
 
-use rusqlite::Connection;
-
 use crate::error::{Error, Result};
 use crate::ingest::source::{FileId, SourceReader};
 use crate::model::{ChunkId, Citation, Digest, DocumentId};
 use crate::store::documents::DocumentRow;
-use crate::store::{Store, chunks, documents, generations, sources, tombstones};
+use crate::store::{Connection, Store, chunks, documents, generations, sources, tombstones};
 
 /// Larger files are never indexed, whatever a configuration says.
 const MAX_FILE_BYTES: u64 = 1 << 30;

@@ -8,14 +8,12 @@ mod highlight;
 mod query;
 mod types;
 
-use rusqlite::Connection;
-
 use crate::error::{Error, Result};
 use crate::index::{self, Scored};
 use crate::lexicon::{DEFAULT_FLOOR, Lexer};
 use crate::model::{Bm25Policy, Policy};
 use crate::store::postings::PostingReader;
-use crate::store::{Store, chunks, documents, generations, settings};
+use crate::store::{Connection, Store, chunks, documents, generations, settings};
 use filter::Filters;
 use query::Lexed;
 

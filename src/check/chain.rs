@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-use rusqlite::Connection;
-
 use super::Findings;
 use crate::error::Result;
 use crate::model::{Digest, DocumentId};
+use crate::store::Connection;
 use crate::store::changes::{self, Sign};
 use crate::store::record::{self, DocumentChange};
 

@@ -3,14 +3,12 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use rusqlite::Connection;
-
 use super::Findings;
 use crate::error::Result;
 use crate::index;
 use crate::lexicon::{Lexer, TermCounts};
 use crate::store::postings::PostingReader;
-use crate::store::{self, settings};
+use crate::store::{self, Connection, settings};
 
 /// What stands for all postings of a chunk, in whatever order they come: how many there are, and the sum of their
 /// keyed hashes.

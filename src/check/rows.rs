@@ -2,13 +2,11 @@
 
 use std::collections::HashMap;
 
-use rusqlite::Connection;
-
 use super::Findings;
 use crate::error::Result;
 use crate::model::{ChunkId, Digest, DocumentId};
 use crate::store::chunks::ChunkRow;
-use crate::store::{self, record};
+use crate::store::{self, Connection, record};
 
 /// The policy has its digest, and this build can search under it.
 pub(super) fn settings(conn: &Connection, findings: &mut Findings) -> Result<()> {

@@ -4,13 +4,12 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use globset::{GlobBuilder, GlobMatcher};
-use rusqlite::Connection;
 
 use super::query::{Field, Filter, Typed};
 use crate::error::Result;
 use crate::lexicon::Lexer;
 use crate::store::documents::Place;
-use crate::store::{chunks, documents};
+use crate::store::{Connection, chunks, documents};
 
 /// All that a chunk must pass besides its score.
 pub(super) struct Filters<'c, 'l> {

@@ -25,10 +25,14 @@ use std::sync::{Mutex, PoisonError};
 
 use r2d2::Pool;
 use r2d2_sqlite::SqliteConnectionManager;
-use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{OpenFlags, Transaction, TransactionBehavior};
 
 use crate::error::{Error, Result};
 use connect::Access;
+
+/// What a verb holds inside [`Store::read`] and [`Store::write`], to hand on to the functions of this module: the
+/// verbs name no other type of `rusqlite`, and run no SQL of their own.
+pub(crate) use rusqlite::Connection;
 
 /// How many snapshots can be read at once by one [`Store`].
 const READERS: u32 = 8;

@@ -2,8 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use rusqlite::Connection;
-
 use super::spool::{Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument};
 use super::{Planned, PlannedFile, SyncEvent, SyncPlan, SyncReport, Work, failures};
 use crate::error::{Failure, Result};
@@ -16,7 +14,7 @@ use crate::store::postings::PostingWriter;
 use crate::store::record::{self, DocumentChange};
 use crate::store::sources::StoredFailure;
 use crate::store::tombstones::{self, Kind, NewTombstone, Reason};
-use crate::store::{settings, sources};
+use crate::store::{Connection, settings, sources};
 
 /// Whether there is a generation to publish: documents changed, or which files fail did.
 pub(super) fn publishes(planned: &Planned, work: &Work) -> bool {

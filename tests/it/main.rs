@@ -8,4 +8,5 @@ mod search;
 mod store;
 mod support;
 mod sync;
+mod tidy;
 mod world;
