@@ -1,5 +1,80 @@
-//! An embedded knowledge store: a folder of Markdown becomes one SQLite file whose every answer can be traced to
-//! a line of a source file and checked again.
+//! An embedded knowledge store: a folder of Markdown becomes one SQLite file whose every hit can be traced to a line
+//! and checked again.
+//!
+//! A [`Store`] is one file. [`Store::sync`] reads folders and publishes what changed as a new generation, in one
+//! transaction. [`Store::search`] ranks chunks (whole lines of a file, never across a heading) with BM25, and gives each
+//! a citation such as `guide/keys.md#L3-L6`. [`Store::cite`] takes a citation back to its verbatim lines and says
+//! whether they still stand in the source file.
+//!
+//! The library prints nothing, reads no environment variable and knows no working folder but through the paths that it
+//! is given; the `ragdb` command is built on what this page lists and nothing else.
+//!
+//! # A first example
+//!
+//! ```rust
+//! use ragdb::{CiteStatus, SearchRequest, Store, SyncRequest, SyncSources};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let docs = folder.path().join("docs");
+//! std::fs::create_dir(&docs)?;
+//! std::fs::write(docs.join("keys.md"), "# Keys\n\nRotate a key every 90 days.\n")?;
+//!
+//! // Index the folder. Once more with nothing changed would write nothing.
+//! let store = Store::open_or_create(folder.path().join("ragdb.db"))?;
+//! let request = SyncRequest { sources: SyncSources::Folders(vec![docs.clone()]), ..SyncRequest::default() };
+//! let report = store.sync(&request)?;
+//! assert_eq!(report.generation, Some(1));
+//!
+//! // Search it. Nothing relevant gives no hits, not the least bad ones.
+//! let found = store.search(&SearchRequest::new("how often is a key rotated"))?;
+//! let hit = &found.hits[0];
+//! assert_eq!(hit.citation().to_string(), "keys.md#L1-L3");
+//! assert!(store.search(&SearchRequest::new("payroll"))?.hits.is_empty());
+//!
+//! // Cite it, now or later: the file is read again and compared.
+//! let cited = store.cite("keys.md#L3-L3")?;
+//! assert_eq!(cited.status, CiteStatus::Current);
+//! assert_eq!(cited.text.as_deref(), Some("Rotate a key every 90 days."));
+//!
+//! std::fs::write(docs.join("keys.md"), "# Keys\n\nRotate a key every 30 days.\n")?;
+//! assert_eq!(store.cite("keys.md#L3-L3")?.status, CiteStatus::Stale);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # By task
+//!
+//! | to | use |
+//! |---|---|
+//! | make or open a store | [`Store::open_or_create`], [`Store::create`], [`Store::open`], [`Store::open_read_only`]; [`Store::migrate`] for one of an older schema |
+//! | read a `ragdb.yaml` | [`Config::load`], then [`SyncSources::Config`] |
+//! | index folders | [`Store::sync`] with a [`SyncRequest`]; [`SyncReport`] says what changed, [`SyncProgress`] how far it is |
+//! | see what a sync would do | [`Store::plan`], which gives a [`SyncPlan`] |
+//! | search | [`Store::search`] with a [`SearchRequest`], which gives a [`SearchResult`] with its [`Hit`]s |
+//! | see why a chunk is a hit, or none | [`SearchRequest::explain`]; then [`Hit::explanation`] and [`SearchResult::refused`] |
+//! | refuse to search under other settings | [`SearchRequest::expected_policy`] |
+//! | check a citation | [`Store::cite`], which gives a [`Cited`] with its [`CiteStatus`] |
+//! | see the history | [`Store::log`], [`Store::diff`], [`Store::show`] |
+//! | check the store itself | [`Store::check`] with a [`CheckRequest`] |
+//! | ask with SQL | [`Store::sql`], and the ready questions of [`audits`] |
+//! | keep the file compact | [`Store::status`], [`Store::optimize`] |
+//!
+//! A `Store` is `Send + Sync`: share one among threads, by reference or in an `Arc`. Searches run side by side, each on
+//! one snapshot, and never wait for a sync; two syncs of one store run one after the other.
+//!
+//! # Errors
+//!
+//! Every call gives [`Result`] with an [`Error`], sorted by what the caller can do about it: match on its variants, or on
+//! [`Error::code`] where a name is enough. [`Error::hint`] says what to do next. An input file that can't be indexed is a
+//! [`Failure`] with a code of [`FAILURE_CODES`]: it stops a sync ([`Error::SyncFailed`]) unless
+//! [`SyncRequest::keep_going`] is set, and is in the report then.
+//!
+//! # Limits
+//!
+//! Unix only: source files are opened beneath their folder without following symbolic links. A file may have 64 MiB unless
+//! [`SyncSettings::max_file_bytes`] says otherwise. SQLite is compiled in. What a store holds, column by column, is in
+//! `schema.sql`; how it works inside, in `ARCHITECTURE.md`.
 #![deny(missing_docs)]
 #![warn(clippy::pedantic)]
 #![allow(
