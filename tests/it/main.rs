@@ -2,6 +2,7 @@
 
 mod cli;
 mod data;
+mod docs;
 mod model;
 mod reference;
 mod search;
