@@ -27,7 +27,7 @@
 //! assert_eq!(report.generation, Some(1));
 //!
 //! // Search it. Nothing relevant gives no hits, not the least bad ones.
-//! let found = store.search(&SearchRequest::new("how often is a key rotated"))?;
+//! let found = store.search(&SearchRequest::new("rotate a key"))?;
 //! let hit = &found.hits[0];
 //! assert_eq!(hit.citation().to_string(), "keys.md#L1-L3");
 //! assert!(store.search(&SearchRequest::new("payroll"))?.hits.is_empty());

@@ -102,7 +102,7 @@ pub struct StoredFailure {
     pub source_id: String,
     /// Its path below the source's root.
     pub path: String,
-    /// The code of the [`Failure`].
+    /// The code of the [`Failure`](crate::Failure).
     pub code: String,
     /// Its message.
     pub message: String,
