@@ -226,6 +226,11 @@ impl Model {
 
     /// The store is what a fresh one on the same folder would be.
     fn check_against_fresh(&self, queries: &[String]) {
+        if self.tree.is_empty() {
+            // A first sync of nothing publishes nothing.
+            assert_eq!(self.store().status().expect("a status").documents, 0);
+            return;
+        }
         let path = self.world.path().join("fresh.db");
         let fresh = Store::create(&path).expect("a fresh store");
         fresh.sync(&self.request()).expect("the sync succeeds");
@@ -244,7 +249,7 @@ impl Model {
 
 /// Every posting of a live chunk, as plain SQL decodes it.
 fn postings(store: &Store) -> Vec<Vec<String>> {
-    let sql = "SELECT term, chunk_id, tf FROM audit_postings ORDER BY term, chunk_id";
+    let sql = "SELECT term, chunk_id, tf FROM audit_postings WHERE chunk_id IS NOT NULL ORDER BY term, chunk_id";
     rows(store, sql)
 }
 
@@ -289,7 +294,7 @@ fn remove_store(path: &Path) {
 
 /// Runs `cases` random histories of up to `edits` edits each.
 fn run(cases: u32, edits: usize) {
-    let config = Config { cases, failure_persistence: None, max_shrink_iters: 150, ..Config::default() };
+    let config = Config { cases, failure_persistence: None, max_shrink_iters: 60, ..Config::default() };
     let input = (
         prop::collection::vec(document(), 1..5),
         prop::collection::vec(edit(), 1..edits),
@@ -314,7 +319,7 @@ fn run(cases: u32, edits: usize) {
 
 #[test]
 fn a_synced_store_equals_a_fresh_one() {
-    run(6, 14);
+    run(16, 14);
 }
 
 #[test]

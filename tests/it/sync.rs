@@ -195,3 +195,66 @@ fn text_behind_a_bare_heading_is_found_when_all_that_was_indexed_before_is_gone(
     fresh.sync(&world.request()).unwrap();
     Content::of(&store).assert_equals(&Content::of(&fresh), "after the edit");
 }
+
+#[test]
+fn a_path_in_another_unicode_composition_is_the_same_document() {
+    let world =
+        World::new(&[("caf\u{e9}/re\u{301}sume\u{301}.md", "# Text\n\nSome words.\n"), ("b.md", "Other words.\n")]);
+    world.sync();
+    let store = world.store();
+    let before = rows(&store, "SELECT chunk_id FROM chunks ORDER BY chunk_id");
+    fs::rename(world.docs().join("caf\u{e9}"), world.docs().join("cafe\u{301}")).unwrap();
+    let report = store.sync(&world.request()).unwrap();
+    assert_eq!((report.documents.updated, report.documents.added, report.documents.deleted), (1, 0, 0), "{report:?}");
+    assert_eq!(rows(&store, "SELECT chunk_id FROM chunks ORDER BY chunk_id"), before);
+    for path in ["caf\u{e9}/r\u{e9}sum\u{e9}.md#L3", "cafe\u{301}/re\u{301}sume\u{301}.md#L3"] {
+        assert_eq!(store.cite(path).unwrap().status, ragdb::CiteStatus::Current, "{path}");
+    }
+    let fresh = Store::create(world.path().join("fresh.db")).unwrap();
+    fresh.sync(&world.request()).unwrap();
+    Content::of(&store).assert_equals(&Content::of(&fresh), "after the rename");
+    assert!(!store.sync(&world.request()).unwrap().published);
+}
+
+#[test]
+fn a_new_requirement_is_held_against_unchanged_files() {
+    let world = World::new(&[
+        ("a.md", "---\nowner: ops\n---\n\nText of a.\n"),
+        ("b.md", "Text of b.\n"),
+        ("c.md", "---\nowner: \"\"\n---\n\nText of c.\n"),
+    ]);
+    std::thread::sleep(SETTLING);
+    let config = |more: &str| {
+        let yaml = format!("sources:\n  - id: docs\n    path: docs\n{more}");
+        let config = ragdb::Config::from_yaml(&yaml, world.path().join("ragdb.yaml")).unwrap();
+        SyncRequest { sources: SyncSources::Config(config), ..SyncRequest::default() }
+    };
+    let store = world.store();
+    assert_eq!(store.sync(&config("")).unwrap().documents.added, 3);
+    assert_eq!(store.sync(&config("")).unwrap().bytes_read, 0, "the stamps are trusted");
+    let strict = config("    required_metadata: [owner]\n");
+    let Err(Error::SyncFailed { failures }) = store.sync(&strict) else { panic!("two files lack an owner") };
+    let failed: Vec<_> = failures.iter().map(|failure| (failure.path.as_str(), failure.code)).collect();
+    assert_eq!(failed, [("b.md", "missing_metadata"), ("c.md", "missing_metadata")]);
+    // The requirement is not noted before it holds: the next sync looks again.
+    assert_eq!(store.sync(&strict).unwrap_err().code(), "sync_failed");
+    world.write("b.md", "---\nowner: dev\n---\n\nText of b.\n");
+    world.remove("c.md");
+    let report = store.sync(&strict).unwrap();
+    assert_eq!((report.documents.updated, report.documents.deleted, report.documents.unchanged), (1, 1, 1));
+}
+
+#[test]
+fn more_threads_than_connections_may_search() {
+    let world = World::synced();
+    let store = world.store();
+    std::thread::scope(|scope| {
+        for _ in 0..24 {
+            scope.spawn(|| {
+                for _ in 0..5 {
+                    assert!(!store.search(&SearchRequest::new("rotate keys")).unwrap().hits.is_empty());
+                }
+            });
+        }
+    });
+}
