@@ -58,6 +58,7 @@
 //! | see the history | [`Store::log`], [`Store::diff`], [`Store::show`] |
 //! | check the store itself | [`Store::check`] with a [`CheckRequest`] |
 //! | ask with SQL | [`Store::sql`], and the ready questions of [`audits`] |
+//! | measure retrieval on a labelled set | [`evaluate_beir`] with a [`BeirRequest`], which gives a [`BeirReport`] |
 //! | keep the file compact | [`Store::status`], [`Store::optimize`] |
 //!
 //! A `Store` is `Send + Sync`: share one among threads, by reference or in an `Arc`. Searches run side by side, each on
@@ -72,9 +73,9 @@
 //!
 //! # Limits
 //!
-//! Unix only: source files are opened beneath their folder without following symbolic links. A file may have 64 MiB unless
-//! [`SyncSettings::max_file_bytes`] says otherwise. SQLite is compiled in. What a store holds, column by column, is in
-//! `schema.sql`; how it works inside, in `ARCHITECTURE.md`.
+//! Unix only: source files are opened beneath their folder without following symbolic links. A file may have 64 MiB
+//! unless [`SyncSettings::max_file_bytes`] says otherwise. SQLite is compiled in. What a store holds, column by column,
+//! is in `schema.sql`; how it works inside, in `ARCHITECTURE.md`.
 #![deny(missing_docs)]
 #![warn(clippy::pedantic)]
 #![allow(
