@@ -1,12 +1,15 @@
 //! `cite`: from a reference to the verbatim lines, and whether they still stand in the source.
 
-use std::ops::RangeInclusive;
+mod lines;
 
 use crate::error::{Error, Result};
 use crate::ingest::source::{FileId, SourceReader};
 use crate::model::{ChunkId, Citation, Digest, DocumentId};
+use crate::store::chunks::ChunkRow;
 use crate::store::documents::DocumentRow;
 use crate::store::{Connection, Store, chunks, documents, generations, sources, tombstones};
+
+use lines::Lines;
 
 /// Larger files are never indexed, whatever a configuration says.
 const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -53,7 +56,8 @@ pub struct Cited {
     pub path: Option<String>,
     /// The lines, from 1: where they stand now if they moved, else where they stood when they were indexed.
     pub lines: Option<(u32, u32)>,
-    /// The verbatim text as it was indexed; `None` where it is deleted or unknown.
+    /// The verbatim lines: of a chunk as indexed; of a run of lines as the source file has them while it is
+    /// unchanged, else those that the store holds. `None` where it is deleted or unknown.
     pub text: Option<String>,
     /// The SHA-256 of the chunk's text, or for a run of lines that of `text`.
     pub content_hash: Option<Digest>,
@@ -68,17 +72,17 @@ pub struct Cited {
 /// Lines as the store has them.
 struct Stored {
     document: DocumentRow,
-    lines: RangeInclusive<u32>,
-    text: String,
-    content_hash: Digest,
-    generation: u64,
+    lines: Lines,
+    /// Of a chunk: its row and text.
+    chunk: Option<(ChunkRow, String)>,
 }
 
 impl Store {
     /// Looks up a chunk id, `path#L3-L6`, or `source:path#L3-L6` where a path stands in more than one source.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where the reference has none of these forms, or fits documents of several sources.
+    /// [`Error::Invalid`] where the reference has none of these forms, or fits documents of several sources;
+    /// [`Error::Damaged`] where the store holds other text than the source file that it says is unchanged.
     pub fn cite(&self, reference: &str) -> Result<Cited> {
         let found = self.read(|conn| {
             if let Some(id) = ChunkId::parse(reference) {
@@ -97,20 +101,27 @@ impl Store {
 
     /// Compares stored lines with the source file as it is now.
     fn judge(&self, reference: &str, stored: Stored) -> Result<Cited> {
-        let Stored { document, lines, text, content_hash, generation } = stored;
+        let Stored { document, lines, chunk } = stored;
+        let indexed = document.generation_updated;
+        let (text, generation) = match &chunk {
+            Some((row, text)) if Digest::of(text) == row.content => (text.clone(), row.generation_added),
+            Some(_) => return Err(damaged(reference, "its text does not have its content hash")),
+            None => (lines.text(), indexed),
+        };
+        let current = self.source_text(&document)?;
         let mut cited = Cited {
             reference: reference.to_owned(),
             status: CiteStatus::Current,
-            source_id: Some(document.source_id.clone()),
-            path: Some(document.path.clone()),
-            lines: Some((*lines.start(), *lines.end())),
-            text: Some(text.clone()),
-            content_hash: Some(content_hash),
+            source_id: Some(document.source_id),
+            path: Some(document.path),
+            lines: Some((lines.first, lines.last())),
+            content_hash: Some(Digest::of(&text)),
+            text: Some(text),
             generation: Some(generation),
             generation_deleted: None,
             detail: "the lines stand in the source file as they were indexed".into(),
         };
-        let current = match self.source_text(&document)? {
+        let current = match current {
             Ok(current) => current,
             Err(message) => {
                 cited.status = CiteStatus::Stale;
@@ -118,28 +129,37 @@ impl Store {
                 return Ok(cited);
             }
         };
+        let file: Vec<&str> = lines::split(&current).collect();
         if Digest::of(&current) == document.content_hash {
+            if let Some((row, text)) = &chunk {
+                let bytes = usize::try_from(row.span.start_byte).ok().zip(usize::try_from(row.span.end_byte).ok());
+                if bytes.and_then(|(start, end)| current.get(start..end)) != Some(text) {
+                    return Err(damaged(reference, "its text is not what its unchanged source file has at its place"));
+                }
+                return Ok(cited);
+            }
+            let verbatim = file.get(lines.first as usize - 1..lines.last() as usize);
+            let verbatim =
+                verbatim.ok_or_else(|| damaged(reference, "its source file has fewer lines than are stored"))?;
+            if !lines.agree_with(verbatim) {
+                return Err(damaged(reference, "the stored lines are not those of their unchanged source file"));
+            }
+            let text = verbatim.join("\n");
+            cited.content_hash = Some(Digest::of(&text));
+            cited.text = Some(text);
             return Ok(cited);
         }
-        let indexed = document.generation_updated;
-        match find_in_file(&current, &text, *lines.start()) {
-            Some(start) if start == *lines.start() => {
-                cited.detail = format!("the source file changed since generation {indexed}, these lines did not");
-            }
-            Some(start) => {
-                cited.status = CiteStatus::Moved;
-                cited.lines = Some((start, start + (lines.end() - lines.start())));
-                cited.detail = format!(
-                    "the source file changed since generation {indexed}; the lines were at L{}-L{}",
-                    lines.start(),
-                    lines.end()
-                );
-            }
-            None => {
-                cited.status = CiteStatus::Stale;
-                cited.detail =
-                    format!("the source file changed since generation {indexed} and no longer has these lines");
-            }
+        if lines.stand_at(&file, lines.first) {
+            cited.detail = format!("the source file changed since generation {indexed}, these lines did not");
+        } else if let Some(start) = lines.find(&file) {
+            cited.status = CiteStatus::Moved;
+            cited.lines = Some((start, start + (lines.count - 1)));
+            let (first, last) = (lines.first, lines.last());
+            cited.detail =
+                format!("the source file changed since generation {indexed}; the lines were at L{first}-L{last}");
+        } else {
+            cited.status = CiteStatus::Stale;
+            cited.detail = format!("the source file changed since generation {indexed} and no longer has these lines");
         }
         Ok(cited)
     }
@@ -147,6 +167,7 @@ impl Store {
     /// The document's source file as it is now, or why it can't be read.
     pub(crate) fn source_text(&self, document: &DocumentRow) -> Result<std::result::Result<String, String>> {
         let row = self.read(|conn| sources::by_number(conn, document.source_no))?;
+        let Some(row) = row else { return Ok(Err("its source is not in the store any more".into())) };
         let folder = self.path().parent().unwrap_or(std::path::Path::new("/"));
         let reader =
             match SourceReader::open(&folder.join(&row.root), ".", FileId::of_store(self.path())?, MAX_FILE_BYTES) {
@@ -167,13 +188,12 @@ fn find_chunk(conn: &Connection, reference: &str, id: ChunkId) -> Result<Found> 
         let row = chunks::of_document(conn, number)?.into_iter().find(|chunk| chunk.id() == id);
         if let Some(row) = row {
             let text = chunks::text(conn, row.chunk_no)?;
-            return Ok(Found::Stored(Box::new(Stored {
-                document,
-                lines: row.span.start_line..=row.span.end_line,
-                text,
-                content_hash: row.content,
-                generation: row.generation_added,
-            })));
+            let count = row.span.end_line.checked_sub(row.span.start_line).and_then(|more| more.checked_add(1));
+            let count = count.filter(|_| row.span.start_line > 0);
+            let count = count.ok_or_else(|| damaged(reference, "its lines run backwards"))?;
+            let mut lines = Lines::new(row.span.start_line, count);
+            lines.add(row.span.start_line, &text);
+            return Ok(Found::Stored(Box::new(Stored { document, lines, chunk: Some((row, text)) })));
         }
     }
     Ok(Found::Gone(Box::new(gone(conn, reference, &id.to_string())?)))
@@ -215,49 +235,17 @@ fn find_lines(conn: &Connection, reference: &str, citation: &Citation) -> Result
         unknown.detail = format!("{} had {} lines when it was indexed", document.path, document.lines);
         return Ok(Found::Gone(Box::new(unknown)));
     }
-    let text = stored_lines(conn, number, citation)?;
-    let (content_hash, generation) = (Digest::of(&text), document.generation_updated);
-    let lines = citation.start_line..=citation.end_line;
-    Ok(Found::Stored(Box::new(Stored { document, lines, text, content_hash, generation })))
-}
-
-/// Lines put together from the chunks that hold them, as text with LF line ends; lines that no chunk holds (blank
-/// ones, front matter) are empty.
-fn stored_lines(conn: &Connection, document_no: i64, citation: &Citation) -> Result<String> {
-    let count = (citation.end_line - citation.start_line + 1) as usize;
-    let mut lines = vec![String::new(); count];
-    for chunk in chunks::of_document(conn, document_no)? {
-        if chunk.span.end_line < citation.start_line || chunk.span.start_line > citation.end_line {
-            continue;
-        }
-        let text = chunks::text(conn, chunk.chunk_no)?;
-        for (number, line) in (chunk.span.start_line..).zip(source_lines(&text)) {
-            if let Some(slot) = number.checked_sub(citation.start_line).and_then(|index| lines.get_mut(index as usize))
-            {
-                line.clone_into(slot);
-            }
+    let mut lines = Lines::new(citation.start_line, citation.end_line - citation.start_line + 1);
+    for chunk in chunks::of_document(conn, number)? {
+        if chunk.span.end_line >= citation.start_line && chunk.span.start_line <= citation.end_line {
+            lines.add(chunk.span.start_line, &chunks::text(conn, chunk.chunk_no)?);
         }
     }
-    Ok(lines.join("\n"))
+    Ok(Found::Stored(Box::new(Stored { document, lines, chunk: None })))
 }
 
-/// The lines of a text without their ends (LF, CRLF or a lone CR).
-fn source_lines(text: &str) -> impl Iterator<Item = &str> {
-    text.split_inclusive('\n').flat_map(|line| {
-        let line = line.strip_suffix('\n').map_or(line, |line| line.strip_suffix('\r').unwrap_or(line));
-        line.split('\r')
-    })
-}
-
-/// Where a text stands in a file, as whole lines: its first line there, nearest to where it was.
-fn find_in_file(file: &str, text: &str, was_at: u32) -> Option<u32> {
-    let (file, text): (Vec<&str>, Vec<&str>) = (source_lines(file).collect(), source_lines(text).collect());
-    if text.is_empty() || text.iter().all(|line| line.trim().is_empty()) {
-        return None;
-    }
-    let starts = file.windows(text.len()).enumerate().filter(|(_, window)| *window == text).map(|(index, _)| index);
-    let lines = starts.filter_map(|index| u32::try_from(index + 1).ok());
-    lines.min_by_key(|line| line.abs_diff(was_at))
+fn damaged(reference: &str, what: &str) -> Error {
+    Error::Damaged { detail: format!("{reference}: {what}") }
 }
 
 /// What tombstones say of an id that is not live.
@@ -285,29 +273,4 @@ fn gone(conn: &Connection, reference: &str, id: &str) -> Result<Cited> {
             format!("deleted in generation {}: {}", tombstone.generation_deleted, tombstone.reason.replace('_', " "));
     }
     Ok(cited)
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    #[rstest]
-    #[case("a\nb\nc\n", "b", 2, Some(2))]
-    #[case("a\nb\nx\nb\n", "b", 4, Some(4))]
-    #[case("a\nb\nx\ny\nb\n", "b", 4, Some(5))]
-    #[case("a\r\nb\r\nc", "b\nc", 1, Some(2))]
-    #[case("a\rb\rc", "b\rc", 1, Some(2))]
-    #[case("ab\n", "a", 1, None)]
-    #[case("a\n\nb\n", "", 2, None)]
-    #[case("a", "a\nb", 1, None)]
-    fn text_is_found_as_whole_lines(
-        #[case] file: &str,
-        #[case] text: &str,
-        #[case] at: u32,
-        #[case] line: Option<u32>,
-    ) {
-        assert_eq!(find_in_file(file, text, at), line);
-    }
 }

@@ -39,6 +39,31 @@ pub(super) fn open(path: &Path, access: Access) -> Result<Connection> {
     Ok(conn)
 }
 
+/// Under which name and with which flags readers open the store at `path`. Where this process may not write beside
+/// the file, which SQLite must do to read one that has a write-ahead log, and the log is empty, the file is read as
+/// one that does not change: a shipped store in a folder of somebody else's.
+pub(super) fn readable(path: &Path, access: Access) -> Result<(PathBuf, OpenFlags)> {
+    let read = |name: &Path, flags: OpenFlags| -> rusqlite::Result<()> {
+        let conn = Connection::open_with_flags(name, flags)?;
+        configure(&conn, Access::Read)?;
+        conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+    };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | common_flags();
+    let refused = match read(path, flags) {
+        Ok(()) => return Ok((path.to_owned(), flags)),
+        Err(error) => error,
+    };
+    let unwritable = matches!(
+        refused.sqlite_error_code(),
+        Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly | rusqlite::ErrorCode::PermissionDenied)
+    );
+    let immutable = (PathBuf::from(immutable_uri(path)), flags | OpenFlags::SQLITE_OPEN_URI);
+    if access == Access::Read && unwritable && !has_log(path) && read(&immutable.0, immutable.1).is_ok() {
+        return Ok(immutable);
+    }
+    Err(opening_failed(path, refused))
+}
+
 /// Makes and configures a database in a file that is empty so far.
 pub(super) fn open_new(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | common_flags();

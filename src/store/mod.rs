@@ -25,7 +25,7 @@ use std::sync::{Mutex, PoisonError};
 
 use r2d2::Pool;
 use r2d2_sqlite::SqliteConnectionManager;
-use rusqlite::{OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{Transaction, TransactionBehavior};
 
 use crate::error::{Error, Result};
 use connect::Access;
@@ -137,14 +137,9 @@ impl Store {
         let path = absolute(path)?;
         identify(&path)?;
         // A pool tries again and again; what is wrong for good is better said at once, and in detail.
-        connect::open(&path, Access::Read)?;
-        let manager = SqliteConnectionManager::file(&path)
-            .with_flags(
-                OpenFlags::SQLITE_OPEN_READ_ONLY
-                    | OpenFlags::SQLITE_OPEN_NO_MUTEX
-                    | OpenFlags::SQLITE_OPEN_NOFOLLOW
-                    | OpenFlags::SQLITE_OPEN_EXRESCODE,
-            )
+        let (name, flags) = connect::readable(&path, access)?;
+        let manager = SqliteConnectionManager::file(name)
+            .with_flags(flags)
             .with_init(|conn| connect::configure(conn, Access::Read));
         let readers = Pool::builder()
             .max_size(READERS)
@@ -169,9 +164,10 @@ impl Store {
 
     /// Runs `work` on one snapshot: all that it reads belongs to one published generation.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let mut conn = self.readers.get().map_err(|error| Error::Io {
-            path: self.path.clone(),
-            source: std::io::Error::other(format!("no reading connection: {error}")),
+        // The pool knows only that it waited too long: opening once more says why, unless all readers are in use.
+        let mut conn = self.readers.get().map_err(|_| match connect::readable(&self.path, Access::Read) {
+            Err(error) => error,
+            Ok(_) => Error::Busy { path: self.path.clone(), waited_seconds: connect::BUSY_TIMEOUT.as_secs() },
         })?;
         let tx = conn.transaction_with_behavior(TransactionBehavior::Deferred)?;
         self.recheck(&tx)?;
@@ -260,6 +256,15 @@ fn check_version(path: &Path, found: i64) -> Result<()> {
     }
 }
 
+/// The absolute path of a store. Its folder may be reached through links; the file itself may not be one.
 fn absolute(path: &Path) -> Result<PathBuf> {
-    std::path::absolute(path).map_err(|error| Error::io(path, error))
+    let full = std::path::absolute(path).map_err(|error| Error::io(path, error))?;
+    let (Some(folder), Some(name)) = (full.parent(), full.file_name()) else {
+        return Err(Error::Invalid { message: format!("{} is a folder, not the path of a store", path.display()) });
+    };
+    match folder.canonicalize() {
+        Ok(folder) => Ok(folder.join(name)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(full),
+        Err(error) => Err(Error::io(folder, error)),
+    }
 }

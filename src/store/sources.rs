@@ -1,6 +1,6 @@
 //! `sources`: the declared sources, and `sync_failures`: what a published generation had to leave out.
 
-use rusqlite::{Connection, Row, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::{Error, Result};
 
@@ -35,10 +35,10 @@ pub(crate) fn all(conn: &Connection) -> Result<Vec<(i64, SourceRow)>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The source with this number.
-pub(crate) fn by_number(conn: &Connection, source_no: i64) -> Result<SourceRow> {
+/// The source with this number, if there is one.
+pub(crate) fn by_number(conn: &Connection, source_no: i64) -> Result<Option<SourceRow>> {
     let sql = format!("SELECT {COLUMNS} FROM sources WHERE source_no = ?1");
-    Ok(conn.prepare_cached(&sql)?.query_row([source_no], read)?)
+    Ok(conn.prepare_cached(&sql)?.query_row([source_no], read).optional()?)
 }
 
 /// How many live documents a source has.

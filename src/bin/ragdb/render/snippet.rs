@@ -95,8 +95,10 @@ fn cut(text: &str, line: &Range<usize>, matches: &[Range<usize>]) -> Range<usize
             .sum();
         start..start + length
     };
+    // Matches are in order and apart from each other, so both of their ends ascend.
     let full = |window: &Range<usize>| {
-        matches.iter().filter(|range| range.start >= window.start && range.end <= window.end).count()
+        let first = matches.partition_point(|range| range.start < window.start);
+        matches.partition_point(|range| range.end <= window.end).saturating_sub(first)
     };
     let windows = matches.iter().map(|range| window(range.start));
     windows.rev().max_by_key(full).unwrap_or_else(|| window(line.start))
