@@ -92,9 +92,9 @@ fn a_store_opens_whatever_a_checkpoint_was_doing() {
     world.sync();
     // A checkpoint copies page 1, which counts the pages, before the file has all of them. Here it stops behind it.
     let wal = std::fs::read(world.path().join("ragdb.db-wal")).unwrap();
-    let frames = wal[32..].chunks_exact(24 + 4096);
+    let mut frames = wal[32..].chunks_exact(24 + 4096);
     let number = |frame: &[u8]| u32::from_be_bytes(frame[..4].try_into().unwrap());
-    let page = frames.filter(|frame| number(frame) == 1).last().expect("page 1 changed")[24..].to_vec();
+    let page = frames.rfind(|frame| number(frame) == 1).expect("page 1 changed")[24..].to_vec();
     let torn = World::new(&[]);
     let mut database = std::fs::read(world.db()).unwrap();
     database[..4096].copy_from_slice(&page);
