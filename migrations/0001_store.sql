@@ -36,7 +36,8 @@ CREATE TABLE sources (
   include TEXT NOT NULL CHECK (json_valid(include)),
   exclude TEXT NOT NULL CHECK (json_valid(exclude)),
   required_metadata TEXT NOT NULL CHECK (json_valid(required_metadata)),
-  hidden INTEGER NOT NULL CHECK (hidden IN (0, 1))
+  hidden INTEGER NOT NULL CHECK (hidden IN (0, 1)),
+  respect_gitignore INTEGER NOT NULL CHECK (respect_gitignore IN (0, 1))
 ) STRICT;
 
 CREATE TABLE documents (

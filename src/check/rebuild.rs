@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Check, Findings};
-use crate::config::Config;
+use crate::config::{Config, SyncSettings};
 use crate::error::{Error, Result};
 use crate::store::chunks::{self, ChunkRow};
 use crate::store::documents::{self, DocumentRow};
@@ -21,22 +21,30 @@ impl Store {
         let (policy, mut rows) = self.read(|conn| Ok((settings::policy(conn)?, sources::all(conn)?)))?;
         let Some(policy) = policy else { return Ok(findings.into_check()) };
         rows.retain(|(_, row)| folder.join(&row.root).is_dir());
-        let configs = rows.iter().map(|(_, row)| config_for(folder, row)).collect::<Result<_>>()?;
+        // One configuration follows `.gitignore` files or does not: those that do come last, and join the others.
+        let (strict, plain): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(_, row)| row.respect_gitignore);
         let scratch = tempfile::Builder::new()
             .prefix(".ragdb-check-")
             .tempdir_in(folder)
             .map_err(|error| Error::io(folder, error))?;
         let fresh = Store::create(scratch.path().join("fresh.db"))?;
-        let chunking = policy.chunking;
-        let request = SyncRequest {
-            sources: SyncSources::Config(Config { sources: configs, ..Config::default() }),
-            chunking: chunking.into(),
-            bm25: Some(policy.bm25),
-            keep_going: true,
-            max_delete: Some(0),
-            ..SyncRequest::default()
-        };
-        let failures = fresh.sync(&request)?.failures;
+        let mut failures = Vec::new();
+        for (rows, respect_gitignore) in [(plain, false), (strict, true)] {
+            if rows.is_empty() {
+                continue;
+            }
+            let sources = rows.iter().map(|(_, row)| config_for(folder, row)).collect::<Result<_>>()?;
+            let sync = SyncSettings { respect_gitignore, ..SyncSettings::default() };
+            let request = SyncRequest {
+                sources: SyncSources::Config(Config { sources, sync, ..Config::default() }),
+                chunking: policy.chunking.into(),
+                bm25: Some(policy.bm25),
+                keep_going: true,
+                max_delete: Some(0),
+                ..SyncRequest::default()
+            };
+            failures.extend(fresh.sync(&request)?.failures);
+        }
         let (stored, mut built) = (self.built()?, fresh.built()?);
         for ((source, path), (document, chunks)) in stored {
             if failures.iter().any(|failure| failure.path == path) {

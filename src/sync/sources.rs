@@ -51,7 +51,7 @@ pub(super) fn resolve(
     let mut read = Vec::new();
     for config in declared {
         let known = stored.iter().find(|(_, row)| row.source_id == config.id);
-        let row = row_for(folder, &config)?;
+        let row = row_for(folder, &config, &settings)?;
         if let Some((_, known)) = known {
             check_root(known, &row, request.reroot)?;
         }
@@ -121,7 +121,7 @@ fn check_root(known: &SourceRow, wanted: &SourceRow, reroot: bool) -> Result<()>
     })
 }
 
-fn row_for(folder: &Path, config: &SourceConfig) -> Result<SourceRow> {
+fn row_for(folder: &Path, config: &SourceConfig, settings: &SyncSettings) -> Result<SourceRow> {
     let json = |list: &[String]| serde_json::Value::from(list).to_string();
     let root = config.root();
     // The folder that it starts from may be reached through links, also when the root itself is missing.
@@ -147,6 +147,7 @@ fn row_for(folder: &Path, config: &SourceConfig) -> Result<SourceRow> {
         exclude: json(&config.exclude),
         required_metadata: json(&config.required_metadata),
         hidden: config.hidden,
+        respect_gitignore: settings.respect_gitignore,
     })
 }
 

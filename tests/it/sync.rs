@@ -258,3 +258,25 @@ fn more_threads_than_connections_may_search() {
         }
     });
 }
+
+#[test]
+fn what_a_configuration_leaves_out_stays_out_when_another_call_reads_its_sources() {
+    let world =
+        World::new(&[("a.md", "# A\n\nText.\n"), ("draft.md", "# Draft\n\nSecret.\n"), (".gitignore", "draft.md\n")]);
+    crate::world::write(&world.path().join("more/draft.md"), b"# More\n\nText.\n");
+    crate::world::write(&world.path().join("more/.gitignore"), b"draft.md\n");
+    let yaml = "sources:\n  - id: docs\n    path: docs\nsync:\n  respect_gitignore: true\n";
+    let config = ragdb::Config::from_yaml(yaml, world.path().join("ragdb.yaml")).unwrap();
+    let store = world.store();
+    let request = SyncRequest { sources: SyncSources::Config(config), ..SyncRequest::default() };
+    assert_eq!(store.sync(&request).unwrap().documents.added, 1);
+    assert!(!store.sync(&SyncRequest::default()).unwrap().published);
+    // Another folder, which follows no such file, under settings that need all sources again.
+    let chunking = ChunkSettings { max_chars: Some(40), ..ChunkSettings::default() };
+    let sources = SyncSources::Folders(vec![world.path().join("more")]);
+    let report = store.sync(&SyncRequest { sources, chunking, ..SyncRequest::default() }).unwrap();
+    assert_eq!((report.documents.added, report.documents.updated), (1, 1));
+    assert_eq!(rows(&store, "SELECT path FROM documents ORDER BY path"), [["a.md"], ["draft.md"]]);
+    assert!(store.search(&SearchRequest::new("secret")).unwrap().hits.is_empty());
+    crate::world::assert_sound(&store);
+}
