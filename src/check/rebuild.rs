@@ -47,7 +47,7 @@ impl Store {
         }
         let (stored, mut built) = (self.built()?, fresh.built()?);
         for ((source, path), (document, chunks)) in stored {
-            if failures.iter().any(|failure| failure.path == path) {
+            if failures.iter().any(|failure| covers(&failure.path, &path)) {
                 continue;
             }
             findings.count += 1;
@@ -82,6 +82,11 @@ impl Store {
         })?;
         Ok(built)
     }
+}
+
+/// Whether a file or folder that failed is this file or a folder above it.
+fn covers(failed: &str, path: &str) -> bool {
+    failed == "." || path.strip_prefix(failed).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// Equal but for numbers, generations and what covers them.

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use ragdb::{CiteStatus, Store, SyncRequest};
+use ragdb::{CheckRequest, CiteStatus, Store, SyncRequest};
 
 use crate::world::{Content, World, rows, value};
 
@@ -101,6 +101,8 @@ fn child_syncs_as_another_user() {
         assert_eq!((report.documents.deleted, report.documents.updated), (0, 1), "{report:?}");
         assert_eq!(value(&store, "SELECT count(*) FROM tombstones WHERE kind = 'document'"), "0");
         assert_eq!(rows(&store, "SELECT path FROM audit_stale").len(), stale);
+        let check = store.check(&CheckRequest { deep: true, sources: false }).expect("the check runs");
+        assert!(check.ok, "{check:#?}");
         let cited = store.cite("guide/keys.md#L3").expect("a good reference");
         assert_eq!(cited.status, CiteStatus::Stale, "{cited:?}");
         lock(&format!("docs/{path}"), mode);
