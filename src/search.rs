@@ -194,18 +194,19 @@ impl Search<'_> {
             if accepted.iter().any(|hit| hit.chunk_no == chunk_no) || refused.len() == REFUSED_AT_MOST {
                 continue;
             }
-            let share = self.explain(chunk_no)?.information_share;
-            if share >= self.floor() {
+            let explained = self.explain_postings(chunk_no)?;
+            if explained.passes {
                 continue;
             }
+            let (share, floor) = (explained.share, self.floor());
+            let detail = if share < floor {
+                format!("has {share:.3} of the query's information; the floor is {floor:.3}")
+            } else {
+                "has one of the things that the query names; of three or more a hit has two".to_owned()
+            };
             let (document_no, row, _) = chunks::by_number(self.conn, chunk_no)?;
             let path = documents::place(self.conn, document_no)?.path;
-            refused.push(Refusal {
-                chunk_id: row.id(),
-                citation: row.span.cite(path),
-                code: "below_floor",
-                detail: format!("has {share:.3} of the query's information; the floor is {:.3}", self.floor()),
-            });
+            refused.push(Refusal { chunk_id: row.id(), citation: row.span.cite(path), code: "below_floor", detail });
         }
         Ok(refused)
     }

@@ -38,9 +38,11 @@ pub(crate) struct Explanation {
     pub statistics: Statistics,
     /// The share of the query's information that the chunk matches.
     pub share: f64,
+    /// Whether it reaches the query's floor.
+    pub passes: bool,
 }
 
-/// Explains the score of a chunk under a query; `k`, filters and thresholds play no part.
+/// Explains the score of a chunk under a query; `k`, filters and the least score play no part.
 pub(crate) fn explain(
     reader: &mut PostingReader<'_>,
     query: &Query,
@@ -73,7 +75,8 @@ pub(crate) fn explain(
         let (df, idf) = (planned.df, planned.idf);
         terms.push(TermExplanation { term: asked.term.clone(), weight: asked.weight, df, idf, tf, contribution });
     }
-    let share = plan.floor.share(|term| terms[term].tf > 0);
+    let has = |term: usize| terms[term].tf > 0;
+    let (share, passes) = (plan.floor.share(has), plan.floor.passes(has));
     let score = terms.iter().map(|term| term.contribution).sum();
-    Ok(Explanation { terms, score, length, statistics: plan.statistics, share })
+    Ok(Explanation { terms, score, length, statistics: plan.statistics, share, passes })
 }
