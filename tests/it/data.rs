@@ -3,30 +3,13 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use ragdb::{ChunkSettings, Store, SyncRequest, SyncSources};
 use rstest::rstest;
 
+use crate::support::data_set as data;
 use crate::world::{Content, World, answer, assert_sound, rows, value};
-
-/// The folder of an unpacked data set, or `None` with the reason printed.
-fn data(set: &str, folder: &str) -> Option<PathBuf> {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let places = [repository.join("../shared/data"), PathBuf::from("/work/shared/data")];
-    let Some(packed) = places.iter().find(|place| place.join("unpack.sh").exists()) else {
-        println!("skipped: there is no ../shared/data");
-        return None;
-    };
-    let into = repository.join("target/data");
-    let output = Command::new("sh").arg(packed.join("unpack.sh")).arg(&into).arg(set).output().expect("sh starts");
-    if !output.status.success() {
-        println!("skipped: {set} can't be unpacked: {}", String::from_utf8_lossy(&output.stderr));
-        return None;
-    }
-    Some(into.join(folder))
-}
 
 /// Makes `to` a copy of `from`. Equal files are left alone.
 fn mirror(from: &Path, to: &Path) {

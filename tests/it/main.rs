@@ -4,6 +4,7 @@ mod cite;
 mod cli;
 mod data;
 mod docs;
+mod eval;
 mod model;
 mod reference;
 mod search;

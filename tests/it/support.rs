@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -125,4 +126,27 @@ impl Run {
 /// A file of this repository.
 pub fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// Two tests must not unpack the same set at once.
+static UNPACKING: Mutex<()> = Mutex::new(());
+
+/// The folder `folder` of the packed data set `set`, which lies beside the repository and is unpacked into
+/// `target/data`; `None`, with the reason printed, where it can't be had.
+pub fn data_set(set: &str, folder: &str) -> Option<PathBuf> {
+    let _one_at_a_time = UNPACKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let (into, unpack) = (repository("target/data"), repository("../shared/data/unpack.sh"));
+    if unpack.is_file() {
+        let output = Command::new("sh").arg(&unpack).arg(&into).arg(set).output().expect("sh starts");
+        if !output.status.success() {
+            println!("skipped: {set} can't be unpacked: {}", String::from_utf8_lossy(&output.stderr));
+            return None;
+        }
+    }
+    let wanted = into.join(folder);
+    if !wanted.exists() {
+        println!("skipped: there is neither {} nor {}", wanted.display(), unpack.display());
+        return None;
+    }
+    Some(wanted)
 }
