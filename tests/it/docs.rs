@@ -314,6 +314,20 @@ fn the_readme_shows_the_example_of_the_crate_page() {
 }
 
 #[test]
+fn every_configuration_shown_is_one() {
+    let mut shown = 0;
+    for page in pages() {
+        let text = fs::read_to_string(&page).expect("the page is there");
+        for block in blocks(&text).iter().filter(|block| block.language == "yaml") {
+            let parsed = ragdb::Config::from_yaml(&block.lines.join("\n"), "ragdb.yaml");
+            assert!(parsed.is_ok(), "{}: {parsed:?}", name(&page));
+            shown += 1;
+        }
+    }
+    assert!(shown > 0);
+}
+
+#[test]
 fn the_readme_names_the_versions_that_are_built() {
     let readme = fs::read_to_string(repository("README.md")).expect("the README");
     let manifest = fs::read_to_string(repository("Cargo.toml")).expect("the manifest");
