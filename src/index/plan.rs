@@ -72,7 +72,7 @@ impl<'q> Plan<'q> {
             terms.push(PlannedTerm { df, idf, factor: weight * idf, rows });
         }
         let (idf, df): (Vec<f64>, Vec<u64>) = terms.iter().map(|term: &PlannedTerm| (term.idf, term.df)).unzip();
-        let floor = FloorRule::new(&query.asked, &idf, &df, query.floor);
+        let floor = FloorRule::new(&query.asked, &idf, &df, statistics.chunks, query.floor);
         let (alternatives, single): (Vec<usize>, Vec<usize>) =
             query.required.iter().partition(|&&unit| !query.asked.units[unit].wholes.is_empty());
         let mut required: Vec<usize> =

@@ -4,10 +4,11 @@
 //! query's *information* that a chunk has, which does not depend on the length of the query or of the chunk:
 //!
 //! * A term's information is its idf, times its weight in the query where that is below 1.
-//! * A unit's information is the greatest among its primary terms. It counts twice where the store has none of the
-//!   unit's primary terms and wholes: who asks about something that the store never names is not answered by the
-//!   rest of the question. Pairs of characters never count twice, since a pair that is nowhere mostly straddles two
-//!   words.
+//! * A unit's information is the greatest among its primary terms. It counts up to twice where the store has none of
+//!   the unit's primary terms and wholes: who asks about something that the store never names is not answered by the
+//!   rest of the question. A small store lacks most words there are, so what it does not name says less: the factor
+//!   is 1 + N/500 up to 2, for N indexed chunks. Pairs of characters never count more than once, since a pair that is
+//!   nowhere mostly straddles two words.
 //! * Of a unit's information a chunk has the most of these: all, with one of the unit's wholes; the greatest among
 //!   the primary terms that it has; half, with all of the unit's partial terms. So no term makes its share less,
 //!   which the index prunes by.
@@ -21,8 +22,8 @@ use super::query::LexedQuery;
 /// From 0.3 to 0.5 no question of `unanswerable.jsonl` has a hit, and one of `answerable.jsonl` has none.
 pub(crate) const DEFAULT_FLOOR: f64 = 0.4;
 
-/// What a unit counts for where the store has nothing of it.
-const UNKNOWN_FACTOR: f64 = 2.0;
+/// From so many chunks on a unit counts twice where the store has nothing of it.
+const CHUNKS_FOR_TWICE: u64 = 500;
 /// What a chunk with a unit's partial terms alone has of it.
 const PARTIAL_SHARE: f64 = 0.5;
 /// Queries with this many units ask for two of them.
@@ -44,9 +45,11 @@ pub(crate) struct FloorRule {
 }
 
 impl FloorRule {
-    /// `idf` and `df` are those of `query.terms`, in their order; a term that the store has not has a df of 0. With
-    /// a floor of 0 or less everything passes.
-    pub(crate) fn new(query: &LexedQuery, idf: &[f64], df: &[u64], floor: f64) -> Self {
+    /// `idf` and `df` are those of `query.terms`, in their order, in a store of `chunks` indexed chunks; a term that
+    /// the store has not has a df of 0. With a floor of 0 or less everything passes.
+    pub(crate) fn new(query: &LexedQuery, idf: &[f64], df: &[u64], chunks: u64, floor: f64) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "at most 500")]
+        let unknown_factor = 1.0 + chunks.min(CHUNKS_FOR_TWICE) as f64 / CHUNKS_FOR_TWICE as f64;
         let information = |term: usize| idf[term] * query.terms[term].weight.min(1.0);
         let units: Vec<Unit> = query
             .units
@@ -56,7 +59,7 @@ impl FloorRule {
                 let known = unit.of_run || unit.primary.iter().chain(&unit.wholes).any(|&term| df[term] > 0);
                 let greatest = primary.iter().map(|&(_, information)| information).fold(0.0, f64::max);
                 Unit {
-                    information: greatest * if known { 1.0 } else { UNKNOWN_FACTOR },
+                    information: greatest * if known { 1.0 } else { unknown_factor },
                     primary,
                     wholes: unit.wholes.clone(),
                     partial: unit.partial.clone(),
@@ -115,7 +118,7 @@ mod tests {
         let idf: Vec<f64> =
             df.iter().map(|&df| f64::from(df)).map(|df| (1.0 + (n - df + 0.5) / (df + 0.5)).ln()).collect();
         let df: Vec<u64> = df.into_iter().map(u64::from).collect();
-        let rule = FloorRule::new(&query, &idf, &df, floor);
+        let rule = FloorRule::new(&query, &idf, &df, 1000, floor);
         (query, rule)
     }
 
@@ -145,6 +148,19 @@ mod tests {
         let (borrow, unknown) = ((1.0_f64 + 999.5 / 1.5).ln(), (1.0_f64 + 1000.5 / 0.5).ln());
         assert!((share - borrow / (borrow + 2.0 * unknown)).abs() < 1e-12);
         assert!(!rule.passes(|term| query.terms[term].term == "borrow"));
+    }
+
+    #[rstest]
+    #[case(0, 1.0)]
+    #[case(50, 1.1)]
+    #[case(500, 2.0)]
+    #[case(1_000_000, 2.0)]
+    fn an_unknown_word_says_less_in_a_small_store(#[case] chunks: u64, #[case] factor: f64) {
+        let query = Lexer::new().query("kubernetes borrow");
+        let df: Vec<u64> = query.terms.iter().map(|term| u64::from(term.term == "borrow")).collect();
+        let idf = vec![1.0; df.len()];
+        let share = FloorRule::new(&query, &idf, &df, chunks, 0.4).share(|term| df[term] > 0);
+        assert!((share - 1.0 / (1.0 + factor)).abs() < 1e-12, "{share}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ragdb::{ChunkSettings, Store, SyncRequest, SyncSources};
 use rstest::rstest;
