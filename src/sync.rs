@@ -37,9 +37,6 @@ const SLICE_BYTES: u64 = 4 << 20;
 /// How often a sync plans again because another one published meanwhile.
 const ATTEMPTS: usize = 5;
 
-/// A source with fewer documents may vanish without being asked.
-const GUARDED_DOCUMENTS: usize = 10;
-
 /// A source that is being read.
 struct Source {
     config: SourceConfig,
@@ -186,8 +183,9 @@ impl Store {
             (None, Some(most)) => DeletionLimit::Standing(most),
             (None, None) => DeletionLimit::Default,
         };
-        guard(&shown, limit)?;
-        guard_removed(&gone, request.max_delete)?;
+        let removed: Vec<_> =
+            gone.iter().map(|(_, row, documents)| (row.source_id.as_str(), documents.len())).collect();
+        guard(&shown, &removed, limit)?;
         Ok(Planned { parent, policy, rebuilt, sources, plans, removed: gone, reparse, known_failures, started })
     }
 
@@ -256,21 +254,6 @@ fn wanted_policy(request: &SyncRequest, stored: Option<&Policy>) -> Result<Polic
         None => (request.chunking.resolve()?, Bm25Policy::default()),
     };
     Policy::new(chunking, request.bm25.unwrap_or(bm25))
-}
-
-/// A source that is declared no longer loses all its documents: that is asked for once it is many.
-fn guard_removed(removed: &[(i64, SourceRow, Vec<StoredDocument>)], max_delete: Option<u64>) -> Result<()> {
-    for (_, row, documents) in removed {
-        let count = documents.len();
-        if count >= GUARDED_DOCUMENTS && max_delete.is_none_or(|limit| (count as u64) > limit) {
-            return Err(Error::Refused {
-                code: "source_removed",
-                message: format!("source {} is declared no longer; its {count} documents would go", row.source_id),
-                hint: format!("declare it again; if it is meant, say --max-delete {count}"),
-            });
-        }
-    }
-    Ok(())
 }
 
 /// Failed files stop a sync unless it may go on. A rebuild can't keep what it can't read: its old chunks were cut

@@ -8,7 +8,8 @@ use unicode_normalization::UnicodeNormalization;
 use super::source::{FoundFile, Listing};
 use crate::error::{Error, Failure, Result};
 
-/// A source with fewer stored documents may lose any number of them without being asked.
+/// A source with fewer stored documents may lose any number of them without being asked, and be removed, unless a
+/// limit says otherwise.
 const GUARDED_DOCUMENTS: usize = 10;
 
 pub(crate) use crate::store::documents::StoredDocument;
@@ -146,18 +147,21 @@ pub(crate) enum DeletionLimit {
 }
 
 /// Refuses plans that delete so much that a missing mount or a wrong path is the likelier reason. Each plan comes
-/// with its source's folder, as shown to the user; the limit holds for all of them together.
+/// with its source's folder, as shown to the user; `removed` are the sources that are declared no longer, each with
+/// how many documents go with it. The limit holds for all of them together.
 ///
 /// # Errors
-/// [`Error::Refused`] with `root_empty`, `folder_emptied` or `too_many_deletions`.
-pub(crate) fn guard(plans: &[(&Path, &SourcePlan)], limit: DeletionLimit) -> Result<()> {
-    let deletions: usize = plans.iter().map(|(_, plan)| plan.deleted.len()).sum();
+/// [`Error::Refused`] with `root_empty`, `folder_emptied`, `source_removed` or `too_many_deletions`.
+pub(crate) fn guard(plans: &[(&Path, &SourcePlan)], removed: &[(&str, usize)], limit: DeletionLimit) -> Result<()> {
+    let planned: usize = plans.iter().map(|(_, plan)| plan.deleted.len()).sum();
+    let deletions = planned + removed.iter().map(|(_, count)| count).sum::<usize>();
     let refuse = |code: &'static str, message: String| {
         Err(Error::Refused {
             code,
             message: format!("{message}; nothing was changed"),
             hint: format!(
-                "check that everything is mounted and named as before; if it is meant, say --max-delete {deletions}"
+                "check that everything is mounted, named and declared as before; if it is meant, say --max-delete \
+                 {deletions}"
             ),
         })
     };
@@ -184,6 +188,10 @@ pub(crate) fn guard(plans: &[(&Path, &SourcePlan)], limit: DeletionLimit) -> Res
             let message = format!("{deleted} of the {stored} documents of {root} are gone");
             return refuse("too_many_deletions", message);
         }
+    }
+    if let Some((source_id, count)) = removed.iter().find(|(_, count)| *count >= GUARDED_DOCUMENTS) {
+        let message = format!("source {source_id} is declared no longer; its {count} documents would go");
+        return refuse("source_removed", message);
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod faults;
 mod refusals;
+mod sources;
 mod together;
 
 use std::fs;

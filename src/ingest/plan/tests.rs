@@ -101,7 +101,7 @@ fn losing(deleted: usize, stored_count: usize) -> SourcePlan {
 #[case::nothing_there_or_stored(losing(0, 0), Default, Some("root_empty"))]
 #[case::nothing_found_but_failures(plan(listing(&[], &["a"]), vec![stored("a", None)], false), Default, None)]
 fn guards(#[case] plan: SourcePlan, #[case] limit: DeletionLimit, #[case] expected: Option<&str>) {
-    match guard(&[(Path::new("/docs"), &plan)], limit) {
+    match guard(&[(Path::new("/docs"), &plan)], &[], limit) {
         Ok(()) => assert_eq!(expected, None),
         Err(error) => {
             assert_eq!(Some(error.code()), expected, "{error}");
@@ -114,8 +114,8 @@ fn guards(#[case] plan: SourcePlan, #[case] limit: DeletionLimit, #[case] expect
 fn the_limit_is_for_the_whole_sync() {
     let (one, two) = (losing(2, 20), losing(3, 20));
     let plans = [(Path::new("/one"), &one), (Path::new("/two"), &two)];
-    assert!(guard(&plans, ThisSync(5)).is_ok());
-    assert_eq!(guard(&plans, ThisSync(4)).unwrap_err().code(), "too_many_deletions");
+    assert!(guard(&plans, &[], ThisSync(5)).is_ok());
+    assert_eq!(guard(&plans, &[], ThisSync(4)).unwrap_err().code(), "too_many_deletions");
 }
 
 #[rstest]
@@ -132,8 +132,8 @@ fn a_folder_that_lost_everything_may_be_an_unmounted_one(#[case] inside: usize, 
     let listing = Listing { files, empty_folders: vec!["m".into(), "other".into()], ..Listing::default() };
     let plan = plan(listing, documents, false);
     assert_eq!(plan.emptied, [("m".to_owned(), inside)]);
-    assert_eq!(guard(&[(Path::new("/docs"), &plan)], Default).err().map(|error| error.code()), expected);
-    assert!(guard(&[(Path::new("/docs"), &plan)], ThisSync(100)).is_ok());
+    assert_eq!(guard(&[(Path::new("/docs"), &plan)], &[], Default).err().map(|error| error.code()), expected);
+    assert!(guard(&[(Path::new("/docs"), &plan)], &[], ThisSync(100)).is_ok());
 }
 
 /// Paths of up to three short names, so that files, folders and prefixes meet often.
