@@ -17,7 +17,7 @@ use std::time::{Instant, SystemTime};
 use crate::config::{SourceConfig, SyncSettings};
 use crate::error::{Error, Failure, Result};
 use crate::index::Deaths;
-use crate::ingest::plan::{DeletionLimit, SourcePlan, guard, plan};
+use crate::ingest::plan::{DeletionLimit, Doubts, SourcePlan, guard, plan};
 use crate::ingest::source::{FileId, SourceReader};
 use crate::model::{Bm25Policy, Policy, Stamps};
 use crate::store::documents::StoredDocument;
@@ -60,6 +60,8 @@ struct Planned {
     plans: Vec<SourcePlan>,
     removed: Vec<(i64, SourceRow, Vec<StoredDocument>)>,
     reparse: Vec<bool>,
+    /// For each source, the documents that the parent was published without a look at.
+    doubts: Vec<Doubts>,
     /// What the parent was published without, source by source.
     known_failures: Vec<StoredFailure>,
     started: SystemTime,
@@ -150,7 +152,7 @@ impl Store {
         let Resolved { read, removed, settings } =
             sources::resolve(self.path(), request, stored_sources, !rebuilt.is_empty())?;
         let own_files = FileId::of_store(self.path())?;
-        let (mut sources, mut plans, mut reparse) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut sources, mut plans, mut reparse, mut doubts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for declared in read {
             let config = declared.config;
             let reader = SourceReader::open(&config.base, &config.path, own_files.clone(), settings.max_file_bytes)?;
@@ -165,7 +167,13 @@ impl Store {
                 let listing = reader.list(&selection);
                 (listing, stored.join())
             });
-            let stored = stored.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            let mut stored = stored.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            let failed = known_failures.iter().filter(|failure| failure.source_id == config.id);
+            let doubt = Doubts::new(failed.map(|failure| failure.path.as_str()));
+            for document in stored.iter_mut().filter(|document| doubt.concern(&document.path)) {
+                document.stamps = None;
+            }
+            doubts.push(doubt);
             let look_again = declared.reparse || !rebuilt.is_empty();
             plans.push(plan(listing, stored, request.checksum || look_again));
             reparse.push(look_again);
@@ -186,7 +194,7 @@ impl Store {
         let removed: Vec<_> =
             gone.iter().map(|(_, row, documents)| (row.source_id.as_str(), documents.len())).collect();
         guard(&shown, &removed, limit)?;
-        Ok(Planned { parent, policy, rebuilt, sources, plans, removed: gone, reparse, known_failures, started })
+        Ok(Planned { parent, policy, rebuilt, sources, plans, removed: gone, reparse, doubts, known_failures, started })
     }
 
     /// As [`Store::work`]; `None` where another sync published meanwhile, whose rows the plan did not know.
@@ -294,12 +302,12 @@ fn failures(planned: &Planned, work: &Work) -> Vec<Failure> {
 fn slices(planned: &Planned) -> (Vec<Vec<Task>>, u64, u64) {
     let mut tasks: Vec<(u64, Task)> = Vec::new();
     for (source, plan) in planned.plans.iter().enumerate() {
-        let reparse = planned.reparse[source];
         let new = plan.new.iter().map(|file| (file, None));
         let suspect = plan.suspect.iter().map(|suspect| (&suspect.file, Some(suspect.stored.clone())));
         let mut files: Vec<_> = new.chain(suspect).collect();
         files.sort_by(|a, b| a.0.path.cmp(&b.0.path));
         for (file, stored) in files {
+            let reparse = planned.reparse[source] || planned.doubts[source].concern(&file.path);
             tasks.push((file.stamps.size, Task::Read { source, path: file.path.clone(), stored, reparse }));
         }
         let delete =

@@ -112,6 +112,22 @@ fn composed(path: &str) -> String {
     if path.is_ascii() { path.to_owned() } else { path.nfc().collect() }
 }
 
+/// Failures of an earlier sync, by path. A document that one of them concerns was not checked then, although it is
+/// stored: neither its stamps nor its digest say that it would pass now.
+#[derive(Default)]
+pub(crate) struct Doubts(HashSet<String>);
+
+impl Doubts {
+    pub(crate) fn new<'a>(failed: impl Iterator<Item = &'a str>) -> Self {
+        Self(failed.map(composed).collect())
+    }
+
+    /// Whether the document with this path failed, or a folder above it did.
+    pub(crate) fn concern(&self, path: &str) -> bool {
+        is_covered(&self.0, path)
+    }
+}
+
 /// Whether the path itself, or a folder above it, failed, so that it is not known to be gone.
 fn is_covered(failed: &HashSet<String>, path: &str) -> bool {
     if failed.is_empty() {

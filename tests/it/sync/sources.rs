@@ -42,3 +42,35 @@ fn a_limit_holds_for_removed_sources_all_together(#[case] max_delete: Option<u64
     assert_eq!(refused(&store, &SyncRequest { max_delete, ..fewer.clone() }), "too_many_deletions");
     assert_eq!(store.sync(&SyncRequest { max_delete: Some(27), ..fewer }).unwrap().documents.deleted, 27);
 }
+
+#[test]
+fn what_failed_once_is_held_against_the_rules_until_it_passes() {
+    let world = World::new(&[("a.md", "Text of a.\n"), ("d/b.md", "Text of b.\n")]);
+    let strict = |more: &str| config(&world, &format!("sources:\n  - id: docs\n    path: docs\n{more}"));
+    let (free, strict) = (strict(""), strict("    required_metadata: [owner]\n"));
+    let store = world.store();
+    store.sync(&free).unwrap();
+    std::thread::sleep(super::SETTLING);
+    store.sync(&free).unwrap();
+    assert_eq!(store.sync(&free).unwrap().bytes_read, 0, "the stamps are trusted");
+    let going = SyncRequest { keep_going: true, ..strict.clone() };
+    assert_eq!(store.sync(&going).unwrap().documents.failed, 2);
+    for request in [&strict, &SyncRequest::default(), &SyncRequest { checksum: true, ..strict.clone() }] {
+        let Err(Error::SyncFailed { failures }) = store.sync(request) else { panic!("the owner is missing still") };
+        assert_eq!(failures.len(), 2);
+    }
+    let again = store.sync(&going).unwrap();
+    assert_eq!((again.published, again.documents.failed), (false, 2));
+    // A folder that could not be listed when the rule came: nothing below it was looked at.
+    fs::remove_dir_all(world.docs().join("d")).unwrap();
+    symlink(world.path(), world.docs().join("d")).unwrap();
+    assert_eq!(store.sync(&going).unwrap().failures.len(), 2);
+    fs::remove_file(world.docs().join("d")).unwrap();
+    world.write("d/b.md", "Text of b.\n");
+    let Err(Error::SyncFailed { failures }) = store.sync(&strict) else { panic!("the owner is missing still") };
+    assert_eq!(failures.len(), 2);
+    for path in ["a.md", "d/b.md"] {
+        world.write(path, "---\nowner: ops\n---\n\nText.\n");
+    }
+    assert_eq!(store.sync(&strict).unwrap().documents.updated, 2);
+}
