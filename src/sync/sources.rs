@@ -53,6 +53,7 @@ pub(super) fn resolve(
         let known = stored.iter().find(|(_, row)| row.source_id == config.id);
         let row = row_for(folder, &config, &settings)?;
         if let Some((_, known)) = known {
+            refuse_declared_elsewhere(known, &config)?;
             check_root(known, &row, request.reroot)?;
         }
         read.push(declare(config, row, known));
@@ -109,6 +110,24 @@ fn refuse_equal_ids(sources: &[SourceConfig]) -> Result<()> {
     Ok(())
 }
 
+/// A folder on the command line has the default declaration: it would take a configured source's visibility, patterns
+/// and requirements away.
+fn refuse_declared_elsewhere(known: &SourceRow, wanted: &SourceConfig) -> Result<()> {
+    if wanted.declared_by == DeclaredBy::Config || known.declared_by == DeclaredBy::Argument.as_str() {
+        return Ok(());
+    }
+    Err(Error::Refused {
+        code: "source_declared_elsewhere",
+        message: format!(
+            "the folder {} would be the source {}, which a ragdb.yaml declares; nothing was changed",
+            wanted.base.display(),
+            known.source_id
+        ),
+        hint: "run `ragdb sync` without a folder, with that ragdb.yaml (--config), or give the folder another name"
+            .into(),
+    })
+}
+
 /// A source keeps its root: the same id on another folder would turn every citation into one of other files.
 fn check_root(known: &SourceRow, wanted: &SourceRow, reroot: bool) -> Result<()> {
     if known.root == wanted.root || reroot {
@@ -162,7 +181,7 @@ pub(crate) fn config_for(folder: &Path, row: &SourceRow) -> Result<SourceConfig>
             "text" => SourceKind::Text,
             other => return Err(unknown("kind", other)),
         },
-        base: folder.join(&row.root),
+        base: stored_root(folder, row)?,
         path: ".".into(),
         declared_by: match row.declared_by.as_str() {
             "config" => DeclaredBy::Config,
@@ -182,6 +201,31 @@ pub(crate) fn config_for(folder: &Path, row: &SourceRow) -> Result<SourceConfig>
         exclude: row.list(&row.exclude)?,
         required_metadata: row.list(&row.required_metadata)?,
         hidden: row.hidden,
+    })
+}
+
+/// The folder of a stored source, as seen from the folder of the store. No symbolic link took its place since it
+/// was noted: whoever put one there would decide what is read.
+///
+/// # Errors
+/// [`Error::Refused`] with `root_changed`. A folder that is missing is for the opening to find out.
+pub(crate) fn stored_root(folder: &Path, row: &SourceRow) -> Result<PathBuf> {
+    let noted = folder.join(&row.root);
+    let Ok(found) = noted.canonicalize() else { return Ok(noted) };
+    let folder = folder.canonicalize().map_err(|error| Error::io(folder, error))?;
+    let seen = relative(&folder, &found);
+    if seen == Path::new(&row.root) {
+        return Ok(found);
+    }
+    Err(Error::Refused {
+        code: "root_changed",
+        message: format!(
+            "source {} was indexed from {}, which now leads to {}; nothing was changed",
+            row.source_id,
+            row.root,
+            seen.display()
+        ),
+        hint: "put the folder back in its place, or declare the one it leads to".into(),
     })
 }
 

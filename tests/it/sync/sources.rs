@@ -74,3 +74,37 @@ fn what_failed_once_is_held_against_the_rules_until_it_passes() {
     }
     assert_eq!(store.sync(&strict).unwrap().documents.updated, 2);
 }
+
+#[test]
+fn a_link_in_the_place_of_a_stored_root_is_not_followed() {
+    let world = World::new(&[("a.md", "# A\n\nText.\n")]);
+    write(&world.path().join("evil/a.md"), b"# A\n\nAnother text.\n");
+    let store = world.store();
+    store.sync(&config(&world, "sources:\n  - id: docs\n    path: docs\n")).unwrap();
+    let docs = world.docs();
+    fs::rename(&docs, world.path().join("docs.bak")).unwrap();
+    symlink("evil", &docs).unwrap();
+    assert_eq!(refused(&store, &SyncRequest::default()), "root_changed");
+    fs::remove_file(&docs).unwrap();
+    symlink("nowhere", &docs).unwrap();
+    assert_eq!(refused(&store, &SyncRequest::default()), "root_missing");
+    fs::remove_file(&docs).unwrap();
+    fs::rename(world.path().join("docs.bak"), &docs).unwrap();
+    assert_eq!(store.sync(&SyncRequest::default()).unwrap().documents.unchanged, 1);
+}
+
+#[test]
+fn a_folder_argument_does_not_replace_a_declared_source() {
+    let world = World::new(&[("a.md", "# A\n\nText.\n"), ("secret/b.md", "# B\n\nText.\n")]);
+    let yaml = "sources:\n  - id: docs\n    path: docs\n    visibility: private\n    exclude: [secret/]\n";
+    let store = world.store();
+    assert_eq!(store.sync(&config(&world, yaml)).unwrap().documents.added, 1);
+    assert_eq!(refused(&store, &world.request()), "source_declared_elsewhere");
+    assert_eq!(refused(&store, &SyncRequest { reroot: true, ..world.request() }), "source_declared_elsewhere");
+    assert!(!store.sync(&SyncRequest::default()).unwrap().published);
+    assert_eq!(value(&store, "SELECT visibility FROM sources"), "private");
+    // The other way round the declaration says what is wanted.
+    let other = Store::create(world.path().join("other.db")).unwrap();
+    other.sync(&world.request()).unwrap();
+    assert_eq!(other.sync(&config(&world, yaml)).unwrap().documents.deleted, 1);
+}
