@@ -166,7 +166,7 @@ JOIN documents d USING (document_no)
 JOIN sources s USING (source_no)
 JOIN generations g ON g.generation = c.generation_added;
 
--- View: documents that kept an older version because their file failed in the newest generation.
+-- View: documents that kept an older version because their file, or a folder above it, failed in the newest generation.
 CREATE VIEW audit_stale AS
 SELECT
   f.source_id,
@@ -178,7 +178,8 @@ SELECT
   d.generation_updated AS indexed_in
 FROM sync_failures f
 JOIN sources s USING (source_id)
-JOIN documents d ON d.source_no = s.source_no AND d.path = f.path
+JOIN documents d ON d.source_no = s.source_no
+  AND (d.path = f.path OR f.path = '.' OR substr(d.path, 1, length(f.path) + 1) = f.path || '/')
 WHERE f.generation = (SELECT max(generation) FROM generations);
 
 -- View: tombstones with the time of their generation.

@@ -153,7 +153,8 @@ SELECT
   d.generation_updated AS indexed_in
 FROM sync_failures f
 JOIN sources s USING (source_id)
-JOIN documents d ON d.source_no = s.source_no AND d.path = f.path
+JOIN documents d ON d.source_no = s.source_no
+  AND (d.path = f.path OR f.path = '.' OR substr(d.path, 1, length(f.path) + 1) = f.path || '/')
 WHERE f.generation = (SELECT max(generation) FROM generations);
 
 CREATE VIEW audit_deleted AS

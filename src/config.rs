@@ -195,7 +195,6 @@ impl SourceConfig {
     }
 
     /// The rule that says which files below the folder are documents of this source.
-    #[allow(dead_code)]
     pub(crate) fn selection(&self, sync: &SyncSettings) -> Result<Selection> {
         let compile = |name: &str, patterns: &[String]| {
             Patterns::compile(patterns)

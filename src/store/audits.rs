@@ -42,15 +42,16 @@ const AUDITS: &[Audit] = &[
     },
     Audit {
         name: "stale",
-        description: "documents that kept an older version because their file failed in the newest generation",
+        description: "documents kept as they were because their file or its folder failed last time",
         sql: "SELECT source_id, path, code, message, indexed_in, failed_in FROM audit_stale ORDER BY source_id, path",
     },
     Audit {
         name: "sources",
         description: "each source with its documents, chunks and bytes",
-        sql: "SELECT s.source_id, s.kind, s.root, s.visibility, count(*) AS documents, sum(d.size_bytes) AS bytes, \
+        sql: "SELECT s.source_id, s.kind, s.root, s.visibility, count(d.document_no) AS documents, \
+              coalesce(sum(d.size_bytes), 0) AS bytes, \
               sum((SELECT count(*) FROM chunks c WHERE c.document_no = d.document_no)) AS chunks \
-              FROM sources s JOIN documents d USING (source_no) GROUP BY s.source_no ORDER BY s.source_id",
+              FROM sources s LEFT JOIN documents d USING (source_no) GROUP BY s.source_no ORDER BY s.source_id",
     },
     Audit {
         name: "repeated",

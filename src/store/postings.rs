@@ -4,9 +4,6 @@
 //! of `crate::index`. Values read here come from a file that may be damaged or hostile, so ranges are checked
 //! and nothing is copied before its size is known to be plausible.
 
-// Used by `crate::index` only, which the verbs take up one entry point after another.
-#![allow(dead_code)]
-
 use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 

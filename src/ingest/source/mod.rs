@@ -24,8 +24,6 @@ use rustix::io::Errno;
 use self::beneath::Beneath;
 use crate::error::{Error, Failure, Result};
 
-#[allow(unused_imports)]
-pub(crate) use read::SourceText;
 pub(crate) use select::{BadPattern, Patterns, Selection};
 pub(crate) use stamps::Stamps;
 
