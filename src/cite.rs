@@ -9,6 +9,7 @@ use crate::store::chunks::ChunkRow;
 use crate::store::documents::DocumentRow;
 use crate::store::{Connection, Store, chunks, documents, generations, sources, tombstones};
 
+use crate::sync::stored_root;
 use lines::Lines;
 
 /// Larger files are never indexed, whatever a configuration says.
@@ -169,11 +170,13 @@ impl Store {
         let row = self.read(|conn| sources::by_number(conn, document.source_no))?;
         let Some(row) = row else { return Ok(Err("its source is not in the store any more".into())) };
         let folder = self.path().parent().unwrap_or(std::path::Path::new("/"));
+        let own_files = FileId::of_store(self.path())?;
         let reader =
-            match SourceReader::open(&folder.join(&row.root), ".", FileId::of_store(self.path())?, MAX_FILE_BYTES) {
-                Ok(reader) => reader,
-                Err(error) => return Ok(Err(error.to_string())),
-            };
+            stored_root(folder, &row).and_then(|root| SourceReader::open(&root, ".", own_files, MAX_FILE_BYTES));
+        let reader = match reader {
+            Ok(reader) => reader,
+            Err(error) => return Ok(Err(error.to_string())),
+        };
         Ok(reader.read(&document.path).map(|text| text.text).map_err(|failure| failure.message))
     }
 }

@@ -1,7 +1,7 @@
 //! The integration tests: what a user of the binary, or of the public interface, can see.
 
-mod cite;
 mod check;
+mod cite;
 mod cli;
 mod data;
 mod docs;

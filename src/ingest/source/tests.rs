@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use rstest::rstest;
 
+use super::read::SourceText;
 use super::*;
 use crate::ingest::code;
 use crate::ingest::plan::{StoredDocument, plan};
