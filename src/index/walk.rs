@@ -162,14 +162,16 @@ impl<'p, 'q> Walk<'p, 'q> {
         self.order.sort_by(|&a, &b| lists[a].bound.total_cmp(&lists[b].bound));
         self.prefix.fill(false);
         let mut sum = 0.0;
+        let mut passes = !self.plan.floor.is_active();
         self.essential = 0;
         for (index, &list) in self.order.iter().enumerate() {
             sum += lists[list].bound;
             self.below[index + 1] = sum;
             self.prefix[lists[list].term] = true;
             let prefix = &self.prefix;
-            // What a chunk has of the query's information only grows with its terms.
-            if sum * SLACK < threshold || sum == 0.0 || !self.plan.floor.passes(|term| prefix[term]) {
+            // What a chunk has of the query's information only grows with its terms: once a prefix passes, all do.
+            passes = passes || self.plan.floor.passes(|term| prefix[term]);
+            if sum * SLACK < threshold || sum == 0.0 || !passes {
                 self.essential = index + 1;
             }
         }

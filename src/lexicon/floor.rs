@@ -70,9 +70,14 @@ impl FloorRule {
         Self { units, total, floor }
     }
 
+    /// Whether anything can fail to pass.
+    pub(crate) fn is_active(&self) -> bool {
+        self.floor > 0.0 && !self.units.is_empty()
+    }
+
     /// Whether a chunk passes; `has` says whether it has the term at an index of the query's terms.
     pub(crate) fn passes(&self, has: impl Fn(usize) -> bool) -> bool {
-        if self.floor <= 0.0 || self.units.is_empty() {
+        if !self.is_active() {
             return true;
         }
         let (matched, units) = self.matched(has);
