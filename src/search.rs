@@ -74,7 +74,15 @@ impl Store {
             } else {
                 (Vec::new(), Vec::new())
             };
-            Ok(SearchResult { query: request.query.clone(), generation, hits, refused, terms, floor: search.floor() })
+            Ok(SearchResult {
+                query: request.query.clone(),
+                generation,
+                hits,
+                refused,
+                terms,
+                floor: search.floor(),
+                term_count: lexed.asked.terms.len(),
+            })
         })
     }
 }

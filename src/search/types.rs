@@ -77,6 +77,8 @@ pub struct SearchResult {
     pub terms: Vec<QueryTermInfo>,
     /// The relevance floor that held.
     pub floor: f64,
+    /// How many terms the query was understood as: 0 where it has nothing to rank by, such as filters alone.
+    pub term_count: usize,
 }
 
 /// A chunk that answers the query.

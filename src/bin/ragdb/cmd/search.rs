@@ -13,6 +13,9 @@ mod view;
 
 use view::{ExplanationView, HitView, SearchView};
 
+/// Filters narrow what words find.
+const NOTHING_TO_RANK: &str = "the query has no word to search for; filters and exclusions narrow what words find";
+
 /// Runs the verb.
 pub fn run(args: &SearchArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let expected_policy = context.config()?.as_ref().map(ExpectedPolicy::from);
@@ -28,10 +31,10 @@ pub fn run(args: &SearchArgs, context: &mut Context) -> Result<Outcome, Stop> {
     };
     let result = context.open_read_only()?.search(&request)?;
     let found = !result.hits.is_empty();
-    let refused = result.refused.len();
+    let (refused, ranks) = (result.refused.len(), result.term_count > 0);
     context.print(&SearchView::new(result, args.explain))?;
     if !context.json && !found {
-        context.note("nothing in the store answers this query");
+        context.note(if ranks { "nothing in the store answers this query" } else { NOTHING_TO_RANK });
     }
     if !context.json && refused > 0 && !args.explain {
         context.note(&format!("{refused} chunks were refused; --explain says why"));
