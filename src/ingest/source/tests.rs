@@ -126,7 +126,7 @@ fn what_is_left_out_is_not_refused() {
     symlink("a.md", corpus.at("data.bin")).unwrap();
     symlink("nowhere", corpus.at("dangling")).unwrap();
     fs::write(corpus.at("skip").join(std::ffi::OsStr::from_bytes(b"\xff.md")), "x").unwrap();
-    let listing = corpus.list(&selecting(&[], &["skip", "alias"]));
+    let listing = corpus.list(&selecting(&[], &["skip", "alias", "dangling"]));
     assert_eq!((paths(&listing), refusals(&listing)), (vec!["a.md"], vec![]));
 }
 
@@ -157,6 +157,7 @@ fn each_odd_thing_is_refused_by_its_code_and_its_neighbours_are_read() {
     symlink("gone.md", corpus.at("dangling.md")).unwrap();
     symlink("folder.md", corpus.at("alias")).unwrap();
     symlink("/", corpus.at("everything")).unwrap();
+    symlink("gone", corpus.at("lost")).unwrap();
     assert!(Command::new("mkfifo").arg(corpus.at("pipe.md")).status().unwrap().success());
     let _socket = UnixListener::bind(corpus.at("socket.md")).unwrap();
     fs::write(corpus.at("").join(std::ffi::OsStr::from_bytes(b"caf\xe9.md")), "x").unwrap();
@@ -173,6 +174,7 @@ fn each_odd_thing_is_refused_by_its_code_and_its_neighbours_are_read() {
         ("everything", code::SYMLINK_FOLDER),
         ("line\\nbreak.md", code::NAME_CONTROL_CHARACTER),
         ("link.md", code::SYMLINK),
+        ("lost", code::SYMLINK),
         ("pipe.md", code::NOT_REGULAR),
         ("same.md", code::NAME_COLLISION),
         ("Same.md", code::NAME_COLLISION),

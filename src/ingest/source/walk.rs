@@ -110,12 +110,16 @@ impl Walk<'_> {
         }
         match kind {
             FileType::Directory => self.subfolder(path, rules),
-            FileType::Symlink if !is_of_kind => {
+            FileType::Symlink if !(is_of_kind && self.selection.takes_file(path)) => {
+                if !self.selection.takes_folder(path) || ignored(rules, path, true) {
+                    return;
+                }
                 // Only its target's kind is asked for; a link to anything else would not have been read anyway.
-                let target = statat(parent, name, AtFlags::empty());
-                let is_folder = target.is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
-                if is_folder && self.selection.takes_folder(path) && !ignored(rules, path, true) {
-                    self.failed(path, symlink_folder());
+                match statat(parent, name, AtFlags::empty()).map(|stat| FileType::from_raw_mode(stat.st_mode)) {
+                    Ok(FileType::Directory) => self.failed(path, symlink_folder()),
+                    Ok(_) => {}
+                    // A folder may have been here: its documents are not known to be gone.
+                    Err(error) => self.failed(path, symlink_nowhere(error)),
                 }
             }
             _ if is_of_kind && self.selection.takes_file(path) && !ignored(rules, path, false) => {
@@ -222,6 +226,12 @@ fn symlink_folder() -> (&'static str, String) {
     let message =
         "is a symbolic link to a folder; put the folder here, declare it as a source, or exclude it".to_owned();
     (code::SYMLINK_FOLDER, message)
+}
+
+fn symlink_nowhere(error: Errno) -> (&'static str, String) {
+    let message =
+        format!("is a symbolic link whose target can't be looked at ({error}); mend it, remove it, or exclude it");
+    (code::SYMLINK, message)
 }
 
 /// Moves files whose paths are the same but for letter case or Unicode composition to the failures: on another

@@ -108,3 +108,15 @@ fn a_folder_argument_does_not_replace_a_declared_source() {
     other.sync(&world.request()).unwrap();
     assert_eq!(other.sync(&config(&world, yaml)).unwrap().documents.deleted, 1);
 }
+
+#[test]
+fn a_folder_that_became_a_broken_link_keeps_its_documents() {
+    let world = World::synced();
+    let store = world.store();
+    fs::rename(world.docs().join("guide"), world.path().join("away")).unwrap();
+    symlink("nowhere", world.docs().join("guide")).unwrap();
+    let Err(Error::SyncFailed { failures }) = store.sync(&world.request()) else { panic!("the link is refused") };
+    assert_eq!((failures[0].path.as_str(), failures[0].code), ("guide", "symlink"));
+    let report = store.sync(&SyncRequest { keep_going: true, ..world.request() }).unwrap();
+    assert_eq!((report.documents.deleted, report.documents.unchanged), (0, 3));
+}
