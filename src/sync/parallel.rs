@@ -34,7 +34,7 @@ impl<T, R> Shared<T, R> {
     }
 }
 
-/// Stops the others when its thread leaves, whether it returns or panics.
+/// Stops the others when its worker panics. One that returns has found no more tasks; the others finish theirs.
 struct StopOnPanic<'a, T, R>(&'a Shared<T, R>);
 
 impl<T, R> Drop for StopOnPanic<'_, T, R> {
@@ -42,6 +42,16 @@ impl<T, R> Drop for StopOnPanic<'_, T, R> {
         if std::thread::panicking() {
             self.0.stop();
         }
+    }
+}
+
+/// Stops the workers when the results are wanted no longer, whether `sink` is through, failed or panicked: a scope waits
+/// for its threads before it passes a panic on.
+struct StopOnLeave<'a, T, R>(&'a Shared<T, R>);
+
+impl<T, R> Drop for StopOnLeave<'_, T, R> {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 
@@ -65,12 +75,11 @@ pub(super) fn ordered<T: Send, W, R: Send>(
         State { tasks: tasks.into_iter().enumerate(), taken: 0, delivered: 0, done: BTreeMap::new(), stopped: false };
     let shared = Shared { state: Mutex::new(state), changed: Condvar::new() };
     std::thread::scope(|scope| {
+        let _guard = StopOnLeave(&shared);
         for _ in 0..threads {
             scope.spawn(|| run_worker(&shared, 2 * threads, &equip, &work));
         }
-        let result = deliver(&shared, count, &mut sink);
-        shared.stop();
-        result
+        deliver(&shared, count, &mut sink)
     })
 }
 
@@ -161,6 +170,13 @@ mod tests {
         );
         assert!(result.is_err());
         assert_eq!(seen, 10);
+    }
+
+    #[test]
+    #[should_panic(expected = "enough")]
+    fn a_panic_of_the_sink_is_passed_on() {
+        let sink = |task| if task == 50 { panic!("enough") } else { Ok(()) };
+        let _ = ordered((0..1000).collect(), 4, || (), |(): &mut (), task: u32| task, sink);
     }
 
     #[test]
