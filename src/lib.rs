@@ -20,7 +20,7 @@
 //! std::fs::create_dir(&docs)?;
 //! std::fs::write(docs.join("keys.md"), "# Keys\n\nRotate a key every 90 days.\n")?;
 //!
-//! // Index the folder. Once more with nothing changed would write nothing.
+//! // Index the folder. Once more with nothing changed would write nothing but file stamps.
 //! let store = Store::open_or_create(folder.path().join("ragdb.db"))?;
 //! let request = SyncRequest { sources: SyncSources::Folders(vec![docs.clone()]), ..SyncRequest::default() };
 //! let report = store.sync(&request)?;

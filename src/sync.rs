@@ -82,7 +82,7 @@ struct Work {
 
 impl Store {
     /// Publishes one new generation from the sources of the request, or nothing where nothing changed: no document,
-    /// and not which files fail.
+    /// and not which files fail. Then nothing is written but file stamps that changed, and a source's declaration.
     ///
     /// # Errors
     /// [`Error::Refused`] where a guard stops it, [`Error::SyncFailed`] where files failed and
@@ -132,9 +132,8 @@ impl Store {
         tell(SyncEvent::Writing { documents: work.documents });
         let Some(mut report) = self.write(|tx| apply::publish(tx, &planned, work, &tell))? else { return Ok(None) };
         seconds.write = clock.lap();
-        if report.published {
-            self.checkpoint()?;
-        }
+        // It is committed. A log that can't be moved now is moved later: by the next checkpoint, or who opens next.
+        let _ = self.checkpoint();
         seconds.checkpoint = clock.lap();
         report.seconds = seconds;
         Ok(Some(report))

@@ -37,7 +37,7 @@ pub(super) struct Slice {
     /// How many chunks were numbered.
     pub chunks: u32,
     pub deaths: Deaths,
-    /// Documents whose content did not change, with the stamps to remember.
+    /// Documents whose content did not change, with the stamps to remember where they differ from the stored ones.
     pub unchanged: Vec<(i64, Option<crate::model::Stamps>)>,
     /// Failed files: their source, and whether an earlier version is stored.
     pub failed: Vec<FailedFile>,
@@ -140,13 +140,15 @@ impl Worker<'_> {
                 };
                 slice.bytes_read += source_text.text.len() as u64;
                 let stamps = source_text.stamps.settled(self.context.started);
+                let noted = stored.as_ref().and_then(|stored| stored.stamps);
+                let restamp = stamps.filter(|stamps| noted != Some(*stamps));
                 let hash = Digest::of(&source_text.text);
                 if let Some(stored) = &stored
                     && stored.content_hash == hash
                     && stored.path == path
                     && !reparse
                 {
-                    slice.unchanged.push((stored.document_no, stamps));
+                    slice.unchanged.push((stored.document_no, restamp));
                     return Ok(());
                 }
                 let parsed = match self.parse(source, source_text.text, hash) {
@@ -159,7 +161,7 @@ impl Worker<'_> {
                 };
                 let stored = stored.map(|stored| self.stored(stored.document_no)).transpose()?;
                 match self.compare(source, path, parsed, stored)? {
-                    Compared::Same { document_no } => slice.unchanged.push((document_no, stamps)),
+                    Compared::Same { document_no } => slice.unchanged.push((document_no, restamp)),
                     Compared::Changed(mut document) => {
                         document.stamps = stamps;
                         slice.entries.push(Prepared::Document(document));

@@ -120,3 +120,23 @@ fn a_folder_that_became_a_broken_link_keeps_its_documents() {
     let report = store.sync(&SyncRequest { keep_going: true, ..world.request() }).unwrap();
     assert_eq!((report.documents.deleted, report.documents.unchanged), (0, 3));
 }
+
+#[test]
+fn a_checksum_of_unchanged_files_writes_nothing() {
+    let world = World::synced();
+    std::thread::sleep(super::SETTLING);
+    world.sync();
+    let store = world.store();
+    let before = fs::read(world.db()).unwrap();
+    let request = SyncRequest { checksum: true, ..world.request() };
+    let again = store.sync(&request).unwrap();
+    assert!(!again.published && again.bytes_read > 0);
+    assert!(again.seconds.write.total_cmp(&0.0).is_eq(), "no transaction was needed");
+    // What is only noted reaches the file as well: the log does not stay behind.
+    world.write("guide/keys.md", fs::read(world.docs().join("guide/keys.md")).unwrap());
+    std::thread::sleep(super::SETTLING);
+    assert!(!store.sync(&world.request()).unwrap().published);
+    let log = fs::metadata(world.path().join("ragdb.db-wal")).map_or(0, |log| log.len());
+    assert_eq!(log, 0);
+    assert_ne!(fs::read(world.db()).unwrap(), before);
+}

@@ -24,8 +24,8 @@ pub struct InitArgs {
 /// Publish one new generation from the sources, in one transaction.
 ///
 /// Without DIR the sources and the chunking come from ragdb.yaml where one is found, else from the store. With
-/// DIR the named folders are the sources and ragdb.yaml is not read. Where nothing changed, nothing is written;
-/// where the chunking is another than the store's, the index is rebuilt.
+/// DIR the named folders are the sources and ragdb.yaml is not read. Where nothing changed, nothing but file stamps
+/// is written; where the chunking is another than the store's, the index is rebuilt.
 ///
 /// A file that can't become a document fails the sync: nothing is published, every such file is listed on
 /// standard error (or in `failures`), and the exit code is 2. With --keep-going the others are published, a failed
