@@ -1,13 +1,15 @@
-//! The chain of generations: every digest and count again, from `chunks` and `tombstones`.
+//! The chain of generations: every digest and count again, from `chunks`, `documents`, `tombstones` and
+//! `sync_failures`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::Findings;
 use crate::error::Result;
 use crate::model::{Digest, DocumentId};
-use crate::store::Connection;
 use crate::store::changes::{self, Sign};
 use crate::store::record::{self, DocumentChange};
+use crate::store::sources::StoredFailure;
+use crate::store::{Connection, sources};
 
 /// What one generation did, computed again.
 #[derive(Default)]
@@ -19,6 +21,8 @@ struct Change {
 
 pub(super) fn generations(conn: &Connection, findings: &mut Findings) -> Result<()> {
     let mut summaries = summarise(conn)?;
+    let mut documents = changes::documents_by_generation(conn)?;
+    let mut failed = Vec::new();
     let mut parent: Option<(u64, Digest)> = None;
     crate::store::generations::for_each(conn, |stored| {
         findings.count += 1;
@@ -41,11 +45,60 @@ pub(super) fn generations(conn: &Connection, findings: &mut Findings) -> Result<
         findings.expect((added, removed) == (generation.chunks.added, generation.chunks.removed), || {
             format!("{}: {added} chunks were added and {removed} removed, not as counted", name())
         });
+        let counted = documents.remove(&number).unwrap_or_default();
+        let claimed = generation.documents;
+        findings.expect((counted.added, counted.deleted) == (claimed.added, claimed.deleted), || {
+            format!(
+                "{}: {} documents were added and {} deleted, not {} and {} as counted",
+                name(),
+                counted.added,
+                counted.deleted,
+                claimed.added,
+                claimed.deleted
+            )
+        });
+        findings.expect(counted.last_updated <= claimed.updated, || {
+            format!("{}: it updated {} documents, more than counted", name(), counted.last_updated)
+        });
+        failed.push((number, claimed.failed));
         parent = Some((number, generation.digest));
         Ok(())
     })?;
+    failures(conn, &failed, findings)?;
+    for number in documents.keys().filter(|number| !summaries.contains_key(number)) {
+        findings.expect(false, || {
+            format!("generation {number}: documents or their tombstones name it, and it is not there")
+        });
+    }
     for number in summaries.keys() {
         findings.expect(false, || format!("generation {number}: chunks or tombstones name it, and it is not there"));
+    }
+    Ok(())
+}
+
+/// The failures of each generation against its count. A generation also carries on, as they were, the failures of
+/// sources that its sync did not read, and does not count them: so its count must be that of all sources but some
+/// whose failures are those of the generation before it.
+fn failures(conn: &Connection, claimed: &[(u64, u64)], findings: &mut Findings) -> Result<()> {
+    let mut before = BTreeMap::new();
+    for &(number, failed) in claimed {
+        let mut by_source: BTreeMap<String, Vec<StoredFailure>> = BTreeMap::new();
+        for failure in sources::failures(conn, number)? {
+            by_source.entry(failure.source_id.clone()).or_default().push(failure);
+        }
+        let mut possible = BTreeSet::from([0]);
+        for (source, failures) in &by_source {
+            let count = failures.len() as u64;
+            let carried = if before.get(source) == Some(failures) { possible.clone() } else { BTreeSet::new() };
+            possible = possible.into_iter().map(|sum| sum + count).chain(carried).collect();
+        }
+        findings.expect(possible.contains(&failed), || {
+            let listed: usize = by_source.values().map(Vec::len).sum();
+            format!(
+                "generation {number}: sync_failures lists {listed} failures, which does not fit its count of {failed}"
+            )
+        });
+        before = by_source;
     }
     Ok(())
 }

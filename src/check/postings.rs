@@ -7,13 +7,15 @@ use super::Findings;
 use crate::error::Result;
 use crate::index;
 use crate::lexicon::{Lexer, TermCounts};
+use crate::model::Bm25Policy;
 use crate::store::postings::PostingReader;
 use crate::store::{self, Connection, settings};
 
 /// What stands for all postings of a chunk, in whatever order they come: how many there are, and the sum of their
-/// keyed hashes.
+/// keyed hashes; with the length that the index keeps of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Fingerprint {
+    length: u16,
     postings: u32,
     sum: u64,
 }
@@ -29,18 +31,28 @@ impl Fingerprint {
 }
 
 pub(super) fn index(conn: &Connection, findings: &mut Findings) -> Result<()> {
-    if settings::policy(conn)?.is_some_and(|policy| policy.lexer_version != crate::LEXER_VERSION) {
+    let policy = settings::policy(conn)?;
+    if policy.as_ref().is_some_and(|policy| policy.lexer_version != crate::LEXER_VERSION) {
         findings.expect(false, || "another version of the lexer made it, so it can't be compared".into());
         return Ok(());
     }
     let key = RandomState::new();
     let mut reader = PostingReader::new(conn)?;
     let mut stored: HashMap<i64, Fingerprint> = HashMap::new();
-    index::for_each_posting(&mut reader, |term, chunk_no, tf| {
+    let mut problems = Vec::new();
+    let bm25 = policy.map_or_else(Bm25Policy::default, |policy| policy.bm25);
+    let each = |posting: index::Posting<'_>| {
         findings.count += 1;
-        stored.entry(chunk_no).or_default().add(&key, term, tf);
+        let fingerprint = stored.entry(posting.chunk_no).or_default();
+        fingerprint.length = posting.length;
+        fingerprint.add(&key, posting.term, posting.tf);
         Ok(())
-    })?;
+    };
+    index::for_each_posting(&mut reader, &bm25, each, |problem| problems.push(problem))?;
+    problems.extend(store::postings::strays(conn)?);
+    for problem in problems {
+        findings.expect(false, || problem);
+    }
     let (mut indexed, mut length) = (0, 0);
     let (mut lexer, mut counts) = (Lexer::new(), TermCounts::new());
     store::documents::for_each(conn, |number, document| {
@@ -54,12 +66,13 @@ pub(super) fn index(conn: &Connection, findings: &mut Findings) -> Result<()> {
                 findings.expect(counts.length() == chunk.token_count, || {
                     format!("chunk {}: it has {} terms, not {}", chunk.id(), counts.length(), chunk.token_count)
                 });
+                wanted.length = index::kept_length(counts.length());
                 indexed += u64::from(counts.length() > 0);
                 length += u64::from(index::kept_length(counts.length()));
             }
             findings.expect(found == wanted, || {
                 format!(
-                    "chunk {} ({}): its postings are not those of its text",
+                    "chunk {} ({}): its postings or its length in the index are not those of its text",
                     chunk.id(),
                     chunk.span.cite(&document.path)
                 )
@@ -70,6 +83,10 @@ pub(super) fn index(conn: &Connection, findings: &mut Findings) -> Result<()> {
     for chunk_no in stored.keys() {
         findings.expect(false, || format!("chunk number {chunk_no} has postings and is not stored"));
     }
+    let (chunks, total) = index::kept_lengths(&mut reader)?;
+    findings.expect((chunks, total) == (indexed, length), || {
+        format!("chunk_lengths: it has {chunks} chunks of {total} terms; there are {indexed} of {length}")
+    });
     let statistics = index::statistics(&reader)?;
     findings.expect((statistics.chunks, statistics.total_length) == (indexed, length), || {
         format!(

@@ -8,14 +8,30 @@ use crate::model::{ChunkId, Digest, DocumentId};
 use crate::store::chunks::ChunkRow;
 use crate::store::{self, Connection, record};
 
-/// The policy has its digest, and this build can search under it.
+const SETTINGS_FROM_THE_START: [&str; 3] = ["store_id", "created_at", "created_by"];
+const SETTINGS_OF_SYNCS: [&str; 3] = ["policy", "policy_digest", "next_chunk"];
+
+/// No setting is missing or foreign, the next chunk number is a new one, the policy has its digest and is that of
+/// the newest generation, and this build can search under it.
 pub(super) fn settings(conn: &Connection, findings: &mut Findings) -> Result<()> {
     let all = store::settings::all(conn)?;
     findings.count = all.len() as u64;
-    for key in ["store_id", "created_at", "created_by"] {
+    let head = store::generations::head(conn)?;
+    let published = if head.is_some() { SETTINGS_OF_SYNCS.as_slice() } else { &[] };
+    for &key in SETTINGS_FROM_THE_START.iter().chain(published) {
         findings.expect(all.iter().any(|(known, _)| known == key), || format!("settings.{key} is missing"));
     }
+    for (key, _) in &all {
+        let known = SETTINGS_FROM_THE_START.iter().chain(&SETTINGS_OF_SYNCS).any(|known| known == key);
+        findings.expect(known, || format!("settings.{key} is foreign"));
+    }
+    let next = store::settings::next_chunk(conn)?;
+    let free = store::postings::first_free_chunk(conn)?.max(store::chunks::first_free(conn)?);
+    findings.expect(next >= free, || format!("settings.next_chunk is {next}; numbers below {free} are taken"));
     if let Some(policy) = store::settings::policy(conn)? {
+        findings.expect(head.is_none_or(|head| head.policy_digest == policy.digest()), || {
+            "settings.policy is not the one that the newest generation was made under".into()
+        });
         findings.expect(policy.lexer_version == crate::LEXER_VERSION, || {
             format!("indexed with lexer version {}, this build has {}", policy.lexer_version, crate::LEXER_VERSION)
         });
@@ -79,7 +95,7 @@ pub(super) fn chunks(conn: &Connection, findings: &mut Findings) -> Result<()> {
     })
 }
 
-/// Ids follow from paths, and nothing is both gone and there.
+/// Ids follow from paths, nothing is gone twice at once, and documents and their chunks go together.
 pub(super) fn tombstones(conn: &Connection, findings: &mut Findings) -> Result<()> {
     store::tombstones::for_each(conn, |id, row| {
         findings.count += 1;
@@ -101,5 +117,9 @@ pub(super) fn tombstones(conn: &Connection, findings: &mut Findings) -> Result<(
             format!("{}: it was deleted before it was added", place())
         });
         Ok(())
-    })
+    })?;
+    for contradiction in store::tombstones::contradictions(conn)? {
+        findings.expect(false, || contradiction);
+    }
+    Ok(())
 }

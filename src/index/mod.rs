@@ -32,7 +32,7 @@ mod tests;
 mod topk;
 mod walk;
 
-pub(crate) use audit::for_each_posting;
+pub(crate) use audit::{Posting, for_each_posting, kept_lengths};
 pub(crate) use collect::Scored;
 #[cfg(any(test, feature = "exhaustive"))]
 pub(crate) use exhaustive::exhaustive;

@@ -3,6 +3,8 @@
 //! A chunk existed in generation g if it was added at or before g and not deleted at or before g. What existed
 //! only between the two generations is in neither and is not listed.
 
+use std::collections::HashMap;
+
 use rusqlite::{Connection, Row, params};
 
 use crate::error::{Error, Result};
@@ -168,4 +170,35 @@ pub(crate) fn for_each_by_generation(
         )?;
     }
     Ok(())
+}
+
+/// What documents and their tombstones say that a generation did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct DocumentChanges {
+    pub added: u64,
+    pub deleted: u64,
+    /// Live documents, older than the generation, that it updated last: at most as many as it updated.
+    pub last_updated: u64,
+}
+
+/// The document changes of every generation that documents or tombstones name.
+pub(crate) fn documents_by_generation(conn: &Connection) -> Result<HashMap<u64, DocumentChanges>> {
+    let sql = "
+        WITH changes (generation, added, deleted, updated) AS (
+          SELECT generation_added, 1, 0, 0 FROM documents
+          UNION ALL
+          SELECT generation_added, 1, 0, 0 FROM tombstones WHERE kind = 'document'
+          UNION ALL
+          SELECT generation_deleted, 0, 1, 0 FROM tombstones WHERE kind = 'document'
+          UNION ALL
+          SELECT generation_updated, 0, 0, 1 FROM documents WHERE generation_updated > generation_added
+        )
+        SELECT generation, sum(added), sum(deleted), sum(updated) FROM changes GROUP BY generation";
+    let mut statement = conn.prepare_cached(sql)?;
+    let read = |row: &Row<'_>| {
+        let changes = DocumentChanges { added: row.get(1)?, deleted: row.get(2)?, last_updated: row.get(3)? };
+        Ok((row.get(0)?, changes))
+    };
+    let rows = statement.query_map([], read)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

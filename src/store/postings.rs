@@ -239,6 +239,31 @@ impl<'c> PostingReader<'c> {
     }
 }
 
+/// The first chunk number behind all segments.
+pub(crate) fn first_free_chunk(connection: &Connection) -> Result<i64> {
+    let sql = "SELECT coalesce(max(first_chunk + chunks), 0) FROM segments";
+    Ok(connection.query_row(sql, [], |row| row.get(0))?)
+}
+
+/// Terms and blocks that belong to no segment, in words.
+pub(crate) fn strays(connection: &Connection) -> Result<Vec<String>> {
+    let mut strays = Vec::new();
+    for (what, sql) in [
+        ("terms", "SELECT count(*) FROM terms WHERE segment NOT IN (SELECT segment FROM segments)"),
+        (
+            "posting_blocks",
+            "SELECT count(*) FROM posting_blocks b WHERE NOT EXISTS (SELECT 1 FROM segments s \
+             WHERE b.block_row >= s.first_row AND b.block_row < s.first_row + s.rows)",
+        ),
+    ] {
+        let count: u64 = connection.query_row(sql, [], |row| row.get(0))?;
+        if count > 0 {
+            strays.push(format!("{what}: {count} rows belong to no segment"));
+        }
+    }
+    Ok(strays)
+}
+
 /// Writes the index inside the caller's transaction.
 pub(crate) struct PostingWriter<'c> {
     connection: &'c Connection,

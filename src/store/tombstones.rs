@@ -114,3 +114,33 @@ pub(crate) fn for_each(conn: &Connection, mut each: impl FnMut(&str, Tombstone) 
 pub(crate) fn count(conn: &Connection) -> Result<u64> {
     Ok(conn.prepare_cached("SELECT count(*) FROM tombstones")?.query_row([], |row| row.get(0))?)
 }
+
+/// Tombstones that contradict each other, in words: the same death twice, a document that died without its chunks,
+/// and reasons that do not fit.
+pub(crate) fn contradictions(conn: &Connection) -> Result<Vec<String>> {
+    // Every document has chunks, and all of them die with it, for the same reason; chunks of a document that stays
+    // die of a changed text or policy.
+    let sql = "
+        SELECT 'tombstone of ' || id || ' (' || min(path) || '): generation ' || generation_deleted ||
+          ' deleted it ' || count(*) || ' times'
+        FROM tombstones GROUP BY kind, id, generation_deleted HAVING count(*) > 1
+        UNION ALL
+        SELECT 'tombstone of ' || d.id || ' (' || d.path || '): none of its chunks was deleted with it'
+        FROM tombstones d
+        WHERE d.kind = 'document' AND (d.id, d.generation_deleted) NOT IN (
+          SELECT document_id, generation_deleted FROM tombstones WHERE kind = 'chunk'
+        )
+        UNION ALL
+        SELECT 'tombstone of ' || c.id || ' (' || c.path || '): its reason is ' || c.reason ||
+          coalesce(', that of its document is ' || d.reason, '; its document was not deleted')
+        FROM tombstones c
+        LEFT JOIN tombstones d
+          ON d.kind = 'document' AND d.id = c.document_id AND d.generation_deleted = c.generation_deleted
+        WHERE c.kind = 'chunk' AND CASE
+          WHEN d.id IS NULL THEN c.reason NOT IN ('text_changed', 'policy_changed')
+          ELSE c.reason <> d.reason
+        END";
+    let mut statement = conn.prepare_cached(sql)?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}

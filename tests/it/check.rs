@@ -2,9 +2,11 @@
 
 use std::fs;
 
-use ragdb::{Store, SyncRequest, SyncSources, audits};
+use ragdb::{Check, CheckRequest, SearchRequest, Store, SyncRequest, SyncSources, audits};
+use rstest::rstest;
+use rusqlite::Connection;
 
-use crate::world::{World, rows};
+use crate::world::{World, assert_sound, rows, write};
 
 fn run_audit(store: &Store, name: &str) -> Vec<Vec<String>> {
     rows(store, audits().iter().find(|audit| audit.name == name).unwrap().sql)
@@ -19,7 +21,7 @@ fn sync_folders(world: &World, names: &[&str]) {
     let request = SyncRequest {
         sources: SyncSources::Folders(folders),
         keep_going: true,
-        max_delete: Some(0),
+        max_delete: Some(1),
         ..SyncRequest::default()
     };
     world.store().sync(&request).unwrap();
@@ -47,4 +49,108 @@ fn the_sources_audit_lists_sources_without_documents() {
     let sources = run_audit(&world.store(), "sources");
     assert_eq!(sources.iter().map(|row| &*row[0]).collect::<Vec<_>>(), ["docs", "empty"]);
     assert_eq!(sources[1][4..], ["0", "0", "0"]);
+}
+
+/// Three generations, with an updated document, a deleted one and one whose file fails.
+fn history() -> World {
+    let world = World::synced();
+    world.remove("guide/limits.md");
+    world.write("zh/keys.md", b"\xff");
+    sync_folders(&world, &["docs"]);
+    world.write("guide/keys.md", "# Keys\n\nA key opens the store.\n\n## Losing a key\n\nReport it.\n");
+    sync_folders(&world, &["docs"]);
+    assert_eq!(world.store().log(None).unwrap().len(), 3);
+    assert_sound(&world.store());
+    world
+}
+
+fn tamper(world: &World, sql: &str) {
+    let conn = Connection::open(world.db()).unwrap();
+    assert!(conn.execute(sql, []).unwrap() > 0, "{sql}");
+}
+
+/// The check of this name.
+fn check(world: &World, name: &str) -> Check {
+    let report = world.store().check(&CheckRequest { deep: name == "rebuild", sources: false }).unwrap();
+    report.checks.into_iter().find(|check| check.name == name).unwrap()
+}
+
+const COPY: &str = "INSERT INTO tombstones SELECT NULL, kind, id, document_id, source_id, path, content_hash, \
+    generation_added, generation_deleted, reason FROM tombstones WHERE kind = 'document'";
+
+#[rstest]
+#[case("DELETE FROM tombstones WHERE kind = 'document'", "generations", "generation 2: 0 documents were added and 0")]
+#[case(COPY, "tombstones", "generation 2 deleted it 2 times")]
+#[case(
+    "UPDATE tombstones SET generation_deleted = 3 WHERE kind = 'document'",
+    "tombstones",
+    "none of its chunks was deleted with it"
+)]
+#[case("UPDATE tombstones SET reason = 'source_removed' WHERE kind = 'document'", "tombstones", "its reason is")]
+#[case("UPDATE tombstones SET reason = 'file_deleted' WHERE generation_deleted = 3", "tombstones", "its reason is")]
+#[case("UPDATE settings SET value = '1' WHERE key = 'next_chunk'", "settings", "settings.next_chunk is 1")]
+#[case("DELETE FROM settings WHERE key = 'next_chunk'", "settings", "settings.next_chunk is missing")]
+#[case("INSERT INTO settings VALUES ('colour', 'red')", "settings", "settings.colour is foreign")]
+#[case("UPDATE segments SET average_length = average_length / 2", "index", "a block has impact")]
+#[case("UPDATE segments SET average_length = average_length * 2", "index", "a block has impact")]
+#[case("UPDATE terms SET max_impact = 0", "index", "a block has impact 0")]
+#[case("UPDATE terms SET dead = dead + 1 WHERE term = 'key'", "index", "term \"key\": its df less its dead")]
+#[case(
+    "UPDATE chunk_lengths SET lengths = cast(substr(lengths, 1, 2) || x'00ff' || substr(lengths, 5) AS BLOB)",
+    "index",
+    "its length in the index"
+)]
+#[case("INSERT INTO terms VALUES (99, 'x', 0, 0, 0, 0, 0, x'')", "index", "terms: 1 rows belong to no segment")]
+#[case("INSERT INTO posting_blocks VALUES (99, x'')", "index", "posting_blocks: 1 rows belong to no segment")]
+#[case(
+    "INSERT INTO sync_failures VALUES (3, 'docs', 'a.md', 'empty', '')",
+    "generations",
+    "generation 3: sync_failures lists 2"
+)]
+#[case("DELETE FROM sync_failures WHERE generation = 3", "generations", "generation 3: sync_failures lists 0")]
+fn what_was_changed_by_hand_is_named(#[case] sql: &str, #[case] name: &str, #[case] problem: &str) {
+    let world = history();
+    tamper(&world, sql);
+    let check = check(&world, name);
+    assert!(!check.ok, "{sql}");
+    assert!(check.problems.iter().any(|found| found.contains(problem)), "{sql}: {:#?}", check.problems);
+}
+
+#[test]
+fn impacts_of_blocks_and_lists_that_are_too_small_are_named() {
+    let world = World::new(&[]);
+    let section =
+        |number: u32| format!("# Section {number}\n\nA common word {}\n\n", "more ".repeat(number as usize % 7));
+    world.write("long.md", (0..400).map(section).collect::<String>());
+    world.sync();
+    assert_sound(&world.store());
+    assert!(!world.store().search(&SearchRequest::new("common")).unwrap().hits.is_empty());
+    tamper(&world, "UPDATE terms SET max_impact = 1 WHERE blocks > 0");
+    assert!(check(&world, "index").problems[0].contains("max_impact is 1"));
+    let zero =
+        "UPDATE terms SET data = cast(substr(data, 1, 9) || x'0000' || substr(data, 12) AS BLOB) WHERE blocks > 0";
+    tamper(&world, zero);
+    assert!(check(&world, "index").problems[0].contains("a block has impact 0"));
+}
+
+#[test]
+fn failures_carried_on_from_a_source_that_is_not_read_are_sound() {
+    let world = World::synced();
+    world.write("guide/keys.md", b"\xff");
+    sync_folders(&world, &["docs"]);
+    write(&folder(&world, "other").join("a.md"), b"# Other\n\nText.\n");
+    write(&folder(&world, "other").join("b.md"), b"\xff");
+    sync_folders(&world, &["other"]);
+    let store = world.store();
+    assert_eq!(
+        rows(
+            &store,
+            "SELECT count(*), documents_failed FROM sync_failures JOIN generations USING (generation) \
+        WHERE generation = 3"
+        ),
+        [["2", "1"]]
+    );
+    assert_sound(&store);
+    tamper(&world, "INSERT INTO sync_failures VALUES (3, 'docs', 'a.md', 'empty', '')");
+    assert!(!check(&world, "generations").ok);
 }

@@ -67,7 +67,7 @@ proptest! {
             answers_or_refuses(world.search_exhaustively(query));
             answers_or_refuses(explain(&mut world.reader(), query, &world.policy, 20));
         }
-        answers_or_refuses(for_each_posting(&mut world.reader(), |_, _, _| Ok(())));
+        answers_or_refuses(for_each_posting(&mut world.reader(), &world.policy, |_| Ok(()), |_| ()));
         if let Ok(mut writer) = PostingWriter::new(&world.connection) {
             answers_or_refuses(optimize(&mut writer, &world.policy));
         }

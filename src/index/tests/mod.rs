@@ -105,11 +105,13 @@ impl World {
 
     fn postings(&self) -> Vec<(String, i64, u32)> {
         let mut all = Vec::new();
-        for_each_posting(&mut self.reader(), |term, chunk_no, tf| {
-            all.push((term.to_owned(), chunk_no, tf));
+        let mut problems = Vec::new();
+        let each = |posting: Posting<'_>| {
+            all.push((posting.term.to_owned(), posting.chunk_no, posting.tf));
             Ok(())
-        })
-        .unwrap();
+        };
+        for_each_posting(&mut self.reader(), &self.policy, each, |problem| problems.push(problem)).unwrap();
+        assert_eq!(problems, Vec::<String>::new());
         all.sort();
         all
     }
