@@ -39,6 +39,7 @@ fn the_stale_audit_lists_what_a_failed_folder_holds() {
     let stale = rows(&store, "SELECT f.path, d.path FROM audit_stale f JOIN documents d USING (document_id)");
     assert_eq!(stale, [["guide", "guide/keys.md"], ["guide", "guide/limits.md"]]);
     assert_eq!(run_audit(&store, "stale").len(), 2);
+    assert_sound(&store);
 }
 
 #[test]
@@ -153,4 +154,49 @@ fn failures_carried_on_from_a_source_that_is_not_read_are_sound() {
     assert_sound(&store);
     tamper(&world, "INSERT INTO sync_failures VALUES (3, 'docs', 'a.md', 'empty', '')");
     assert!(!check(&world, "generations").ok);
+}
+
+/// Two sources, each with `a.md`.
+fn two_sources() -> World {
+    let world = World::new(&[("a.md", "# First\n\nOf docs.\n")]);
+    write(&folder(&world, "other").join("a.md"), b"# Second\n\nOf other.\n");
+    sync_folders(&world, &["docs", "other"]);
+    assert_sound(&world.store());
+    world
+}
+
+#[test]
+fn a_source_whose_folder_is_missing_is_named_and_not_compared() {
+    let world = two_sources();
+    fs::remove_dir_all(folder(&world, "other")).unwrap();
+    let found = check(&world, "rebuild");
+    assert!(found.ok && found.count == 1, "{found:#?}");
+    assert!(found.detail.contains("not all could be compared"), "{found:#?}");
+    assert!(found.problems[0].starts_with("source other: not compared: "), "{found:#?}");
+    fs::remove_dir_all(world.docs()).unwrap();
+    let found = check(&world, "rebuild");
+    assert!(found.ok && found.count == 0, "{found:#?}");
+    assert!(found.detail.contains("nothing could be compared"), "{found:#?}");
+}
+
+#[test]
+fn a_failure_of_one_source_excuses_nothing_in_another() {
+    let world = two_sources();
+    world.write("a.md", b"\xff");
+    tamper(&world, "UPDATE documents SET title = 'Forged' WHERE title = 'Second'");
+    let found = check(&world, "rebuild");
+    assert!(!found.ok && found.count == 1, "{found:#?}");
+    assert_eq!(found.problems[0], "a.md: a fresh build has other metadata");
+}
+
+#[test]
+fn files_that_changed_since_are_no_damage_to_a_rebuild() {
+    let world = World::synced();
+    world.write("guide/keys.md", "# Keys\n\nEdited.\n");
+    world.write("new.md", "# New\n\nNot indexed yet.\n");
+    world.remove("guide/limits.md");
+    let found = check(&world, "rebuild");
+    assert!(found.ok && found.count == 1, "{found:#?}");
+    assert!(found.detail.contains("2 documents left out"), "{found:#?}");
+    assert_eq!(found.problems.len(), 3, "{found:#?}");
 }
