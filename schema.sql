@@ -50,8 +50,10 @@ CREATE TABLE sources (
   exclude TEXT NOT NULL CHECK (json_valid(exclude)),  -- patterns to leave out
   -- required_metadata: front matter fields that each document must have
   required_metadata TEXT NOT NULL CHECK (json_valid(required_metadata)),
-  hidden INTEGER NOT NULL CHECK (hidden IN (0, 1)), -- 1: names that begin with a dot are read too
-  respect_gitignore INTEGER NOT NULL CHECK (respect_gitignore IN (0, 1)) -- 1: what .gitignore files leave out is left out
+  hidden INTEGER NOT NULL CHECK (hidden IN (0, 1)),  -- 1: names that begin with a dot are read too
+  -- respect_gitignore: 1: what .gitignore files below its folder leave out is left out
+  respect_gitignore INTEGER NOT NULL CHECK (respect_gitignore IN (0, 1)),
+  max_file_bytes INTEGER NOT NULL  -- a larger file is refused
 ) STRICT;
 
 -- A live document: one file.

@@ -37,7 +37,8 @@ CREATE TABLE sources (
   exclude TEXT NOT NULL CHECK (json_valid(exclude)),
   required_metadata TEXT NOT NULL CHECK (json_valid(required_metadata)),
   hidden INTEGER NOT NULL CHECK (hidden IN (0, 1)),
-  respect_gitignore INTEGER NOT NULL CHECK (respect_gitignore IN (0, 1))
+  respect_gitignore INTEGER NOT NULL CHECK (respect_gitignore IN (0, 1)),
+  max_file_bytes INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE documents (

@@ -64,6 +64,10 @@ pub struct SourceConfig {
     pub required_metadata: Vec<String>,
     /// Whether files and folders whose names begin with a dot are read as well; `false` by default.
     pub hidden: bool,
+    /// [`SyncSettings::respect_gitignore`] for this source alone; `None` for that of the configuration.
+    pub respect_gitignore: Option<bool>,
+    /// [`SyncSettings::max_file_bytes`] for this source alone; `None` for that of the configuration.
+    pub max_file_bytes: Option<u64>,
 }
 
 /// Where a source was declared.
@@ -91,7 +95,8 @@ pub struct ChunkSettings {
 pub struct SyncSettings {
     /// How many documents a sync may delete. By default a sync refuses to delete half of a source of ten
     /// documents or more. Either way it refuses a source that is empty all at once, and a folder that is, if it
-    /// held ten documents or more; only the limit given with one sync overrules that.
+    /// held ten documents or more, and to remove a source of ten documents or more; only the limit given with one
+    /// sync overrules that. It holds for syncs with this configuration: unlike the other two it is not stored.
     pub max_delete: Option<u64>,
     /// Leave out what the `.gitignore` files in a source's folder and below it leave out; `false` by default.
     /// Those above the folder, and the user's own, are not read.
@@ -185,6 +190,8 @@ impl SourceConfig {
             exclude: Vec::new(),
             required_metadata: Vec::new(),
             hidden: false,
+            respect_gitignore: None,
+            max_file_bytes: None,
         }
     }
 
@@ -205,7 +212,7 @@ impl SourceConfig {
             include: compile("include", &self.include)?,
             exclude: compile("exclude", &self.exclude)?,
             hidden: self.hidden,
-            respect_gitignore: sync.respect_gitignore,
+            respect_gitignore: self.respect_gitignore.unwrap_or(sync.respect_gitignore),
         })
     }
 }

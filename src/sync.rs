@@ -14,7 +14,7 @@ mod types;
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
-use crate::config::{SourceConfig, SyncSettings};
+use crate::config::SourceConfig;
 use crate::error::{Error, Failure, Result};
 use crate::index::Deaths;
 use crate::ingest::plan::{DeletionLimit, Doubts, SourcePlan, guard, plan};
@@ -156,10 +156,9 @@ impl Store {
         let (mut sources, mut plans, mut reparse, mut doubts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for declared in read {
             let config = declared.config;
-            let reader = SourceReader::open(&config.base, &config.path, own_files.clone(), settings.max_file_bytes)?;
-            // A source that the request does not speak of is listed as it was when it was declared.
-            let as_declared = SyncSettings { respect_gitignore: declared.row.respect_gitignore, ..settings };
-            let selection = config.selection(&as_declared)?;
+            let reader =
+                SourceReader::open(&config.base, &config.path, own_files.clone(), declared.row.max_file_bytes)?;
+            let selection = config.selection(&settings)?;
             let (listing, stored) = std::thread::scope(|scope| {
                 let stored = scope.spawn(|| match declared.source_no {
                     Some(number) => self.read(|conn| documents::manifest(conn, number)),

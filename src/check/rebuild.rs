@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Check, Findings, NAMED_AT_MOST, counted};
-use crate::config::{Config, SyncSettings};
+use crate::config::Config;
 use crate::error::{Error, Failure, Result};
 use crate::model::{Digest, Policy};
 use crate::store::chunks::{self, ChunkRow};
@@ -133,9 +133,8 @@ impl Store {
 
 /// Indexes one source into an empty store and returns what failed.
 fn rebuild(fresh: &Store, folder: &std::path::Path, row: &SourceRow, policy: &Policy) -> Result<Vec<Failure>> {
-    let sync = SyncSettings { respect_gitignore: row.respect_gitignore, ..SyncSettings::default() };
     let request = SyncRequest {
-        sources: SyncSources::Config(Config { sources: vec![config_for(folder, row)?], sync, ..Config::default() }),
+        sources: SyncSources::Config(Config { sources: vec![config_for(folder, row)?], ..Config::default() }),
         chunking: policy.chunking.into(),
         bm25: Some(policy.bm25),
         keep_going: true,

@@ -56,7 +56,8 @@ sources:
 
 # sync:
   ## How many documents one sync may delete. Without it, a sync refuses to delete half of a source of ten
-  ## documents or more. Folders that are empty all at once are refused either way (see `sync --max-delete`).
+  ## documents or more. Folders that are empty all at once, and large sources that are declared no longer, are
+  ## refused either way (see `sync --max-delete`). This limit is not stored: a sync without this file has none.
   # max_delete: null
   ## Whether to leave out what the .gitignore files in a source's folder and below it leave out.
   # respect_gitignore: false

@@ -166,7 +166,8 @@ fn row_for(folder: &Path, config: &SourceConfig, settings: &SyncSettings) -> Res
         exclude: json(&config.exclude),
         required_metadata: json(&config.required_metadata),
         hidden: config.hidden,
-        respect_gitignore: settings.respect_gitignore,
+        respect_gitignore: config.respect_gitignore.unwrap_or(settings.respect_gitignore),
+        max_file_bytes: config.max_file_bytes.unwrap_or(settings.max_file_bytes),
     })
 }
 
@@ -201,6 +202,8 @@ pub(crate) fn config_for(folder: &Path, row: &SourceRow) -> Result<SourceConfig>
         exclude: row.list(&row.exclude)?,
         required_metadata: row.list(&row.required_metadata)?,
         hidden: row.hidden,
+        respect_gitignore: Some(row.respect_gitignore),
+        max_file_bytes: Some(row.max_file_bytes),
     })
 }
 

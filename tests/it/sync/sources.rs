@@ -140,3 +140,32 @@ fn a_checksum_of_unchanged_files_writes_nothing() {
     assert_eq!(log, 0);
     assert_ne!(fs::read(world.db()).unwrap(), before);
 }
+
+#[test]
+fn the_settings_of_a_sync_are_kept_for_syncs_without_the_configuration() {
+    let world = World::new(&[("a.md", "# A\n\nText.\n"), (".gitignore", "out/\n"), ("out/b.md", "# B\n\nText.\n")]);
+    world.write("large.md", "word ".repeat(100));
+    let yaml = |bytes: u32| {
+        format!("sources:\n  - id: docs\n    path: docs\nsync:\n  respect_gitignore: true\n  max_file_bytes: {bytes}\n")
+    };
+    let store = world.store();
+    let small = SyncRequest { keep_going: true, ..config(&world, &yaml(100)) };
+    let report = store.sync(&small).unwrap();
+    assert_eq!((report.documents.added, report.failures[0].code), (1, "too_large"));
+    let again = store.sync(&SyncRequest { keep_going: true, ..SyncRequest::default() }).unwrap();
+    assert_eq!((again.published, again.failures.len()), (false, 1));
+    // A rebuild reads all sources of the store, also those that the request does not name.
+    write(&world.path().join("other/c.md"), b"# C\n\nText.\n");
+    let rebuild = SyncRequest {
+        sources: SyncSources::Folders(vec![world.path().join("other")]),
+        chunking: ragdb::ChunkSettings { max_chars: Some(400), ..ragdb::ChunkSettings::default() },
+        keep_going: true,
+        ..SyncRequest::default()
+    };
+    let report = store.sync(&rebuild).unwrap();
+    assert_eq!((report.documents.added, report.documents.updated, report.failures.len()), (1, 1, 1));
+    crate::world::assert_sound(&store);
+    assert_eq!(store.sync(&config(&world, &yaml(10_000))).unwrap().documents.added, 1);
+    let stored = rows(&store, "SELECT respect_gitignore, max_file_bytes FROM sources ORDER BY source_id");
+    assert_eq!(stored, [["1", "10000"], ["0", "67108864"]]);
+}
