@@ -72,9 +72,10 @@ pub(super) fn index(conn: &Connection, findings: &mut Findings) -> Result<()> {
             }
             findings.expect(found == wanted, || {
                 format!(
-                    "chunk {} ({}): its postings or its length in the index are not those of its text",
+                    "chunk {} ({}): its {} of its text",
                     chunk.id(),
-                    chunk.span.cite(&document.path)
+                    chunk.span.cite(&document.path),
+                    if found.sum == wanted.sum { "length in the index is not that" } else { "postings are not those" }
                 )
             });
         }

@@ -99,7 +99,7 @@ const COPY: &str = "INSERT INTO tombstones SELECT NULL, kind, id, document_id, s
 #[case(
     "UPDATE chunk_lengths SET lengths = cast(substr(lengths, 1, 2) || x'00ff' || substr(lengths, 5) AS BLOB)",
     "index",
-    "its length in the index"
+    "its length in the index is not that of its text"
 )]
 #[case("INSERT INTO terms VALUES (99, 'x', 0, 0, 0, 0, 0, x'')", "index", "terms: 1 rows belong to no segment")]
 #[case("INSERT INTO posting_blocks VALUES (99, x'')", "index", "posting_blocks: 1 rows belong to no segment")]
