@@ -17,7 +17,9 @@ pub struct GenerationDiff {
     pub documents_added: Vec<ChangedDocument>,
     /// Documents of `from` that are gone in `to`, by source and path.
     pub documents_removed: Vec<ChangedDocument>,
-    /// Documents of both with other chunks or metadata in `to`, by source and path.
+    /// Documents of both with other chunks or metadata in `to`, by source and path. Of changes that touched no
+    /// chunk (of metadata or file bytes alone) the store keeps only the last one of a document: an earlier one is
+    /// missing here once the document was updated again in a generation after `to`.
     pub documents_updated: Vec<ChangedDocument>,
     /// Chunks that are new in `to`, by source, path and line.
     pub chunks_added: Vec<ChangedChunk>,
