@@ -1,7 +1,7 @@
 //! `check`: the store against itself, against its sources and, on demand, against a fresh build.
 //!
-//! All that can be computed from something else is computed again: digests, ids, compositions, counts, postings.
-//! A row that was changed behind ragdb's back is named.
+//! What can be computed from something else is computed again: digests, ids, compositions, counts, postings, bounds.
+//! A row that does not fit is named; docs/cli.md lists the columns that nothing can be compared with.
 
 mod chain;
 mod postings;
@@ -20,7 +20,7 @@ const NAMED_AT_MOST: usize = 20;
 pub struct CheckRequest {
     /// Compare the source files with what is stored.
     pub sources: bool,
-    /// Build a fresh store from the sources and compare every row that matters.
+    /// Build each source anew and compare documents and chunks; what the sources no longer say is left out.
     pub deep: bool,
 }
 
