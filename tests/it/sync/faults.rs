@@ -89,7 +89,7 @@ fn child_syncs_as_another_user() {
     let store = world.store();
     let going = SyncRequest { keep_going: true, ..world.request() };
     for (path, mode, code, stale) in
-        [("guide/keys.md", 0o644, "unreadable", 1), ("guide", 0o755, "unreadable_folder", 0)]
+        [("guide/keys.md", 0o644, "unreadable", 1), ("guide", 0o755, "unreadable_folder", 2)]
     {
         world.write("guide/keys.md", format!("# Keys\n\nChanged before {path}.\n"));
         lock(&format!("docs/{path}"), 0o000);
