@@ -13,6 +13,8 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// An input file (or folder) that could not become a document, with its own stable code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
+    /// The id of its source.
+    pub source_id: String,
     /// The path as it stands below its source's root (or the root itself), with `/` separators. Bytes that are
     /// not UTF-8 are shown escaped.
     pub path: String,

@@ -159,7 +159,7 @@ impl Store {
             let reader =
                 SourceReader::open(&config.base, &config.path, own_files.clone(), declared.row.max_file_bytes)?;
             let selection = config.selection(&settings)?;
-            let (listing, stored) = std::thread::scope(|scope| {
+            let (mut listing, stored) = std::thread::scope(|scope| {
                 let stored = scope.spawn(|| match declared.source_no {
                     Some(number) => self.read(|conn| documents::manifest(conn, number)),
                     None => Ok(Vec::new()),
@@ -174,6 +174,9 @@ impl Store {
                 document.stamps = None;
             }
             doubts.push(doubt);
+            for failure in &mut listing.failures {
+                failure.source_id.clone_from(&config.id);
+            }
             let look_again = declared.reparse || !rebuilt.is_empty();
             plans.push(plan(listing, stored, request.checksum || look_again));
             reparse.push(look_again);
@@ -289,12 +292,10 @@ fn refuse_failures(planned: &Planned, work: &Work, keep_going: bool) -> Result<(
     Ok(())
 }
 
-/// All failures of the walk and of reading, by path.
+/// All failures of the walk and of reading, by source and path.
 fn failures(planned: &Planned, work: &Work) -> Vec<Failure> {
-    let walked = planned.plans.iter().flat_map(|plan| &plan.failures);
-    let read = work.failed.iter().map(|failed| &failed.failure);
-    let mut failures: Vec<Failure> = walked.chain(read).cloned().collect();
-    failures.sort_by(|a, b| (&a.path, a.code).cmp(&(&b.path, b.code)));
+    let mut failures: Vec<Failure> = apply::current_failures(planned, work).cloned().collect();
+    failures.sort_by(|a, b| (&a.source_id, &a.path, a.code).cmp(&(&b.source_id, &b.path, b.code)));
     failures
 }
 

@@ -20,7 +20,7 @@ use crate::store::{Connection, settings, sources};
 pub(super) fn publishes(planned: &Planned, work: &Work) -> bool {
     let known = planned.known_failures.iter().filter(|failure| !is_elsewhere(planned, failure));
     let known: BTreeSet<_> = known.map(|it| (it.source_id.as_str(), it.path.as_str(), it.code.as_str())).collect();
-    let now: BTreeSet<_> = current_failures(planned, work).map(|(source, it)| (source, &*it.path, it.code)).collect();
+    let now: BTreeSet<_> = current_failures(planned, work).map(|it| (&*it.source_id, &*it.path, it.code)).collect();
     work.documents > 0 || !planned.rebuilt.is_empty() || (planned.parent.is_some() && known != now)
 }
 
@@ -31,15 +31,10 @@ fn is_elsewhere(planned: &Planned, failure: &StoredFailure) -> bool {
     !concerned.any(|id| *id == failure.source_id) && !removed.any(|id| *id == failure.source_id)
 }
 
-/// The failures of the sources that are read, each with its source.
-fn current_failures<'a>(planned: &'a Planned, work: &'a Work) -> impl Iterator<Item = (&'a str, &'a Failure)> {
-    let walked = planned
-        .sources
-        .iter()
-        .zip(&planned.plans)
-        .flat_map(|(source, plan)| plan.failures.iter().map(|failure| (source.config.id.as_str(), failure)));
-    let read = work.failed.iter().map(|it| (planned.sources[it.source].config.id.as_str(), &it.failure));
-    walked.chain(read)
+/// The failures of the sources that are read.
+pub(super) fn current_failures<'a>(planned: &'a Planned, work: &'a Work) -> impl Iterator<Item = &'a Failure> {
+    let walked = planned.plans.iter().flat_map(|plan| &plan.failures);
+    walked.chain(work.failed.iter().map(|failed| &failed.failure))
 }
 
 /// Whether there is anything to write but, perhaps, a generation.
@@ -175,7 +170,7 @@ fn write_failures(tx: &Connection, generation: u64, planned: &Planned, work: &Wo
         let StoredFailure { source_id, path, code, message } = known;
         sources::insert_failure(tx, generation, source_id, path, code, message)?;
     }
-    for (source_id, Failure { path, code, message }) in current_failures(planned, work) {
+    for Failure { source_id, path, code, message } in current_failures(planned, work) {
         sources::insert_failure(tx, generation, source_id, path, code, message)?;
     }
     Ok(())

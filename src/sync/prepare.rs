@@ -39,14 +39,13 @@ pub(super) struct Slice {
     pub deaths: Deaths,
     /// Documents whose content did not change, with the stamps to remember where they differ from the stored ones.
     pub unchanged: Vec<(i64, Option<crate::model::Stamps>)>,
-    /// Failed files: their source, and whether an earlier version is stored.
+    /// Failed files, and whether an earlier version is stored.
     pub failed: Vec<FailedFile>,
     pub bytes_read: u64,
 }
 
 /// A file that could not become a document.
 pub(super) struct FailedFile {
-    pub source: usize,
     pub failure: Failure,
     /// Whether an earlier version of it is stored, and stays.
     pub stored: bool,
@@ -131,10 +130,12 @@ impl Worker<'_> {
                 slice.entries.push(Prepared::Deletion(Box::new(deletion)));
             }
             Task::Read { source, path, stored, reparse } => {
+                let source_id = &self.context.sources[source].config.id;
                 let source_text = match self.context.sources[source].reader.read(&path) {
                     Ok(text) => text,
                     Err(failure) => {
-                        slice.failed.push(FailedFile { source, failure, stored: stored.is_some() });
+                        let failure = Failure { source_id: source_id.clone(), ..failure };
+                        slice.failed.push(FailedFile { failure, stored: stored.is_some() });
                         return Ok(());
                     }
                 };
@@ -154,8 +155,8 @@ impl Worker<'_> {
                 let parsed = match self.parse(source, source_text.text, hash) {
                     Ok(parsed) => parsed,
                     Err(InputError { code, message }) => {
-                        let failure = Failure { path, code, message };
-                        slice.failed.push(FailedFile { source, failure, stored: stored.is_some() });
+                        let failure = Failure { source_id: source_id.clone(), path, code, message };
+                        slice.failed.push(FailedFile { failure, stored: stored.is_some() });
                         return Ok(());
                     }
                 };

@@ -90,6 +90,7 @@ fn a_failed_file_stops_the_sync_and_lists_all_failures() {
     let Err(Error::SyncFailed { failures }) = store.sync(&world.request()) else { panic!("the sync must fail") };
     let listed: Vec<_> = failures.iter().map(|failure| (failure.path.as_str(), failure.code)).collect();
     assert_eq!(listed, [("guide/keys.md", "not_utf8"), ("zh/new.md", "empty")]);
+    assert!(failures.iter().all(|failure| failure.source_id == "docs"), "{failures:?}");
     assert_eq!(store.log(None).unwrap().len(), 1);
     before.assert_equals(&Content::of(&store), "after the failed sync");
 }

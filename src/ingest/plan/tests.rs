@@ -21,7 +21,8 @@ fn stored(path: &str, version: Option<i64>) -> StoredDocument {
 }
 
 fn failure(path: &str) -> Failure {
-    Failure { path: path.into(), code: code::UNREADABLE, message: "can't be read".into() }
+    let (path, message) = (path.into(), "can't be read".into());
+    Failure { source_id: "docs".into(), path, code: code::UNREADABLE, message }
 }
 
 fn listing(files: &[(&str, i64)], failures: &[&str]) -> Listing {

@@ -23,14 +23,15 @@ pub(crate) struct SourceText {
 type Fault = (&'static str, String);
 
 impl SourceReader {
-    /// Reads the file at `path` below the root. The text is UTF-8, without NUL bytes, and may be blank.
+    /// Reads the file at `path` below the root. The text is UTF-8, without NUL bytes, and may be blank. A failure does
+    /// not name the source, which a reader does not know.
     pub fn read(&self, path: &str) -> Result<SourceText, Failure> {
         self.read_meeting(path, &mut || {})
     }
 
     /// As [`SourceReader::read`]; `while_reading` runs after the bytes are read and before they are trusted.
     pub(super) fn read_meeting(&self, path: &str, while_reading: &mut dyn FnMut()) -> Result<SourceText, Failure> {
-        let fault = |(code, message): Fault| Failure { path: path.to_owned(), code, message };
+        let fault = |(code, message): Fault| Failure { source_id: String::new(), path: path.to_owned(), code, message };
         if path.starts_with('/') || path.contains('\0') || path.split('/').any(|part| matches!(part, "" | "." | "..")) {
             return Err(fault(outside_root()));
         }

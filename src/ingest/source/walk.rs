@@ -164,7 +164,7 @@ impl Walk<'_> {
     }
 
     fn failed(&mut self, path: &[u8], (code, message): (&'static str, String)) {
-        self.listing.failures.push(Failure { path: shown(path), code, message });
+        self.listing.failures.push(Failure { source_id: String::new(), path: shown(path), code, message });
     }
 
     fn folder_failed(&mut self, path: &[u8], error: Errno) {
@@ -253,6 +253,7 @@ fn part_collisions(listing: &mut Listing) {
     listing.files.retain(|file| {
         let Some(other) = others.next().flatten() else { return true };
         listing.failures.push(Failure {
+            source_id: String::new(),
             path: file.path.clone(),
             code: code::NAME_COLLISION,
             message: format!(

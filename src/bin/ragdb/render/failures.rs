@@ -9,6 +9,7 @@ use super::{Palette, Role, clean};
 /// A file that failed, as JSON names it.
 #[derive(Serialize)]
 pub struct FailureView {
+    source_id: String,
     path: String,
     code: String,
     message: String,
@@ -16,13 +17,23 @@ pub struct FailureView {
 
 impl From<&ragdb::Failure> for FailureView {
     fn from(failure: &ragdb::Failure) -> Self {
-        Self { path: failure.path.clone(), code: failure.code.to_owned(), message: failure.message.clone() }
+        Self {
+            source_id: failure.source_id.clone(),
+            path: failure.path.clone(),
+            code: failure.code.to_owned(),
+            message: failure.message.clone(),
+        }
     }
 }
 
 impl From<&ragdb::StoredFailure> for FailureView {
     fn from(failure: &ragdb::StoredFailure) -> Self {
-        Self { path: failure.path.clone(), code: failure.code.clone(), message: failure.message.clone() }
+        Self {
+            source_id: failure.source_id.clone(),
+            path: failure.path.clone(),
+            code: failure.code.clone(),
+            message: failure.message.clone(),
+        }
     }
 }
 
