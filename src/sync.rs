@@ -28,9 +28,7 @@ use prepare::{Context, FailedFile, Slice};
 use sources::Resolved;
 use spool::{RunSpool, Spool};
 
-pub(crate) use sources::config_for;
-#[allow(unused_imports)] // For citations: they open the same folders.
-pub(crate) use sources::stored_root;
+pub(crate) use sources::{config_for, stored_root};
 pub use types::{PlannedFile, StageSeconds, SyncEvent, SyncPlan, SyncProgress, SyncReport, SyncRequest, SyncSources};
 
 /// Slices hold about this many bytes of files: enough to keep a worker busy, little enough for memory.

@@ -9,9 +9,6 @@
 //!
 //! **Invariant:** chunk numbers only grow, a segment covers a contiguous range of them, and ranges do not overlap.
 
-// The verbs take up one entry point after another.
-#![allow(dead_code, unused_imports)]
-
 mod audit;
 mod collect;
 mod cursor;

@@ -95,9 +95,8 @@ impl Test {
     fn new(filter: &Filter, words: &mut impl FnMut(&str) -> Vec<String>) -> Self {
         let value = &filter.value;
         match filter.field {
-            Field::Path if value.contains(['*', '?', '[', '{']) => {
-                let glob = GlobBuilder::new(value).literal_separator(false).build();
-                glob.map_or_else(|_| Self::PathPart(value.clone()), |glob| Self::PathGlob(glob.compile_matcher()))
+            Field::Path if has_wildcards(value) => {
+                path_glob(value).map_or_else(|| Self::PathPart(value.clone()), Self::PathGlob)
             }
             Field::Path => Self::PathPart(value.clone()),
             Field::Heading => Self::Heading(words(value)),
@@ -105,6 +104,20 @@ impl Test {
             Field::Lang => Self::Lang(value.to_lowercase()),
         }
     }
+}
+
+/// Whether `path:` can be followed by this: a part of a path, or a pattern that can be read.
+pub(super) fn is_path_pattern(value: &str) -> bool {
+    !has_wildcards(value) || path_glob(value).is_some()
+}
+
+fn has_wildcards(value: &str) -> bool {
+    value.contains(['*', '?', '[', '{'])
+}
+
+fn path_glob(value: &str) -> Option<GlobMatcher> {
+    let glob = GlobBuilder::new(value).literal_separator(false).build().ok()?;
+    Some(glob.compile_matcher())
 }
 
 fn surfaces(lexer: &mut Lexer, text: &str) -> Vec<String> {

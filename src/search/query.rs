@@ -119,7 +119,8 @@ fn filter(token: &str) -> Option<(Field, &str)> {
         _ => return None,
     };
     let value = quoted(value).unwrap_or(value);
-    (!value.is_empty() && !value.contains('"')).then_some((field, value))
+    let is_pattern = field != Field::Path || super::filter::is_path_pattern(value);
+    (!value.is_empty() && !value.contains('"') && is_pattern).then_some((field, value))
 }
 
 /// A query as the index takes it.
@@ -219,6 +220,7 @@ mod tests {
     #[case::a_quote_without_end("say \"hello there", Typed { text: "say \"hello there".into(), ..Typed::default() })]
     #[case::an_empty_phrase("\"\" x", Typed { text: "\"\" x".into(), ..Typed::default() })]
     #[case::an_unknown_field("http://x foo:bar path:", Typed { text: "http://x foo:bar path:".into(), ..Typed::default() })]
+    #[case::a_broken_pattern("path:[ vector", Typed { text: "path:[ vector".into(), ..Typed::default() })]
     #[case::a_long_option("--max-delete 5", Typed { text: "--max-delete 5".into(), ..Typed::default() })]
     #[case::a_word_with_signs("C++ a-b - + 1+1", Typed { text: "C++ a-b - + 1+1".into(), ..Typed::default() })]
     #[case::only_exclusions("-x -\"y z\"", Typed { text: "x y z".into(), ..Typed::default() })]

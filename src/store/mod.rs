@@ -66,6 +66,10 @@ impl Store {
             return Err(Error::StoreExists { path });
         }
         let folder = path.parent().unwrap_or(Path::new("/"));
+        if !folder.is_dir() {
+            let missing = std::io::Error::new(std::io::ErrorKind::NotFound, "there is no such folder");
+            return Err(Error::io(folder, missing));
+        }
         let new = tempfile::Builder::new()
             .prefix(".ragdb-new-")
             .suffix(".db")

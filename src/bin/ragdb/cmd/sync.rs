@@ -86,7 +86,7 @@ fn publish(mut request: SyncRequest, context: &mut Context) -> Result<Outcome, S
         bar.clear();
     }
     let report = report?;
-    tell_failures(&report.failures, "failed and were left out; a document keeps its last good version", context);
+    tell_failures(&report.failures, "failed, left out; a document keeps its last good version", context);
     let view = SyncView { verbose: context.verbosity == Verbosity::Verbose, ..SyncView::from(&report) };
     context.print(&view)?;
     Ok(Outcome::Done)
