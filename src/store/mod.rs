@@ -272,3 +272,6 @@ fn absolute(path: &Path) -> Result<PathBuf> {
         Err(error) => Err(Error::io(folder, error)),
     }
 }
+
+#[cfg(test)]
+mod plans;

@@ -1,0 +1,107 @@
+//! How SQLite runs the statements of searches, citations and one-file syncs: by keys and indexes, never through a
+//! whole table. The statements are caught as they run, so that none is written down twice.
+
+use std::cell::RefCell;
+
+use rusqlite::Connection;
+use rusqlite::trace::{TraceEvent, TraceEventCodes};
+
+use super::{chunks, documents, generations, migrate, sources, tombstones};
+use crate::error::Result;
+use crate::model::DocumentId;
+
+thread_local! {
+    static RUN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+fn note(event: TraceEvent<'_>) {
+    if let TraceEvent::Stmt(_, sql) = event {
+        RUN.with_borrow_mut(|run| run.push(sql.to_owned()));
+    }
+}
+
+/// Each step of the plans of the statements that `work` runs.
+fn steps(work: impl FnOnce(&Connection) -> Result<()>) -> Vec<String> {
+    let mut conn = Connection::open_in_memory().unwrap();
+    migrate::apply(&mut conn).unwrap();
+    RUN.take();
+    conn.trace_v2(TraceEventCodes::SQLITE_TRACE_STMT, Some(note));
+    // Nothing is stored: looking for it may fail, the statements have run.
+    let _ = work(&conn);
+    conn.trace_v2(TraceEventCodes::empty(), None);
+    let run = RUN.take();
+    assert!(!run.is_empty(), "no statement ran");
+    let mut steps = Vec::new();
+    for sql in run {
+        let mut statement = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let mut rows = statement.raw_query();
+        while let Some(row) = rows.next().unwrap() {
+            steps.push(row.get(3).unwrap());
+        }
+    }
+    steps
+}
+
+type Case = (&'static str, fn(&Connection) -> Result<()>, &'static [&'static str]);
+
+const CASES: &[Case] = &[
+    ("a_hit", |conn| chunks::by_number(conn, 1).map(drop), &["SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)"]),
+    ("a_tie", |conn| chunks::place(conn, 1).map(drop), &["SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)"]),
+    ("a_phrase", |conn| chunks::text(conn, 1).map(drop), &["SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)"]),
+    ("a_heading", |conn| chunks::headings(conn, 1).map(drop), &["SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)"]),
+    (
+        "chunks_of_a_document",
+        |conn| chunks::of_document(conn, 1).map(drop),
+        &["SEARCH chunks USING INDEX chunks_by_document (document_no=?)"],
+    ),
+    (
+        "a_document",
+        |conn| documents::by_number(conn, 1).map(drop),
+        &["SEARCH d USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"],
+    ),
+    (
+        "a_place",
+        |conn| documents::place(conn, 1).map(drop),
+        &["SEARCH d USING INTEGER PRIMARY KEY (rowid=?)", "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)"],
+    ),
+    (
+        "a_citation",
+        |conn| documents::by_id(conn, DocumentId::new("docs", "a.md")).map(drop),
+        &[
+            "SEARCH d USING INDEX sqlite_autoindex_documents_1 (document_id=?)",
+            "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)",
+        ],
+    ),
+    (
+        "a_manifest",
+        |conn| documents::manifest(conn, 1).map(drop),
+        &["SEARCH documents USING INDEX sqlite_autoindex_documents_2 (source_no=?)"],
+    ),
+    (
+        "a_tombstone",
+        |conn| tombstones::latest(conn, "x").map(drop),
+        &["SEARCH tombstones USING INDEX tombstones_by_id (id=?)", "USE TEMP B-TREE FOR ORDER BY"],
+    ),
+    ("a_source", |conn| sources::by_number(conn, 1).map(drop), &["SEARCH sources USING INTEGER PRIMARY KEY (rowid=?)"]),
+    (
+        "a_generation",
+        |conn| generations::get(conn, 1).map(drop),
+        &["SEARCH generations USING INTEGER PRIMARY KEY (rowid=?)"],
+    ),
+    ("a_chunk_deleted", |conn| chunks::delete(conn, 1), &["SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)"]),
+    (
+        "a_document_deleted",
+        |conn| documents::delete(conn, 1),
+        &[
+            "SEARCH documents USING INTEGER PRIMARY KEY (rowid=?)",
+            "SEARCH chunks USING COVERING INDEX chunks_by_document (document_no=?)",
+        ],
+    ),
+];
+
+#[test]
+fn hot_statements_go_by_keys() {
+    for (name, work, expected) in CASES {
+        assert_eq!(steps(work), *expected, "{name}");
+    }
+}
