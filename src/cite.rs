@@ -167,17 +167,19 @@ impl Store {
 
     /// The document's source file as it is now, or why it can't be read.
     pub(crate) fn source_text(&self, document: &DocumentRow) -> Result<std::result::Result<String, String>> {
-        let row = self.read(|conn| sources::by_number(conn, document.source_no))?;
+        let reader = self.source_reader(document.source_no)?;
+        Ok(reader.and_then(|reader| reader.read(&document.path).map_err(|failure| failure.message)).map(|it| it.text))
+    }
+
+    /// What reads the files of a stored source, or why its folder can't be opened.
+    pub(crate) fn source_reader(&self, source_no: i64) -> Result<std::result::Result<SourceReader, String>> {
+        let row = self.read(|conn| sources::by_number(conn, source_no))?;
         let Some(row) = row else { return Ok(Err("its source is not in the store any more".into())) };
         let folder = self.path().parent().unwrap_or(std::path::Path::new("/"));
         let own_files = FileId::of_store(self.path())?;
         let reader =
             stored_root(folder, &row).and_then(|root| SourceReader::open(&root, ".", own_files, MAX_FILE_BYTES));
-        let reader = match reader {
-            Ok(reader) => reader,
-            Err(error) => return Ok(Err(error.to_string())),
-        };
-        Ok(reader.read(&document.path).map(|text| text.text).map_err(|failure| failure.message))
+        Ok(reader.map_err(|error| error.to_string()))
     }
 }
 

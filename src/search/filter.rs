@@ -39,8 +39,7 @@ enum Test {
 
 impl<'c, 'l> Filters<'c, 'l> {
     pub(super) fn new(conn: &'c Connection, typed: &Typed, lexer: &'l mut Lexer) -> Self {
-        let mut words =
-            |text: &str| -> Vec<String> { lexer.surface_terms(text).into_iter().map(|(word, _)| word).collect() };
+        let mut words = |text: &str| surfaces(lexer, text);
         let mut phrases = Vec::new();
         for (list, wanted) in [(&typed.phrases, true), (&typed.excluded_phrases, false)] {
             phrases.extend(list.iter().map(|phrase| (words(phrase), wanted)));

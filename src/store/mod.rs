@@ -157,7 +157,11 @@ impl Store {
 
     /// Refuses where the store is open for reading only.
     pub(crate) fn require_writable(&self) -> Result<()> {
-        if self.writer.is_some() { Ok(()) } else { Err(Error::ReadOnly { path: self.path.clone() }) }
+        self.writer().map(drop)
+    }
+
+    fn writer(&self) -> Result<&Mutex<Option<Connection>>> {
+        self.writer.as_ref().ok_or_else(|| Error::ReadOnly { path: self.path.clone() })
     }
 
     /// The absolute path of the file.
@@ -180,12 +184,11 @@ impl Store {
 
     /// Runs `work` in one IMMEDIATE transaction and commits it; an error rolls everything back.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        let Some(writer) = &self.writer else { return Err(Error::ReadOnly { path: self.path.clone() }) };
-        let mut guard = writer.lock().unwrap_or_else(PoisonError::into_inner);
-        if guard.is_none() {
-            *guard = Some(connect::open(&self.path, Access::Write)?);
-        }
-        let Some(conn) = guard.as_mut() else { return Err(Error::ReadOnly { path: self.path.clone() }) };
+        let mut guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let conn = match &mut *guard {
+            Some(conn) => conn,
+            slot => slot.insert(connect::open(&self.path, Access::Write)?),
+        };
         let tx = conn
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|error| connect::busy(&self.path, error))?;
@@ -205,9 +208,8 @@ impl Store {
 
     /// Rewrites the file without its free pages.
     pub(crate) fn vacuum(&self) -> Result<()> {
-        let Some(writer) = &self.writer else { return Err(Error::ReadOnly { path: self.path.clone() }) };
         // VACUUM attaches a database of its own, which the settings of an ordinary connection forbid.
-        let _guard = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let _guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
         let conn = connect::open(&self.path, Access::Write)?;
         conn.set_limit(rusqlite::limits::Limit::SQLITE_LIMIT_ATTACHED, 1)?;
         conn.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)").map_err(|error| connect::busy(&self.path, error))

@@ -23,6 +23,7 @@ use rustix::io::Errno;
 
 use self::beneath::Beneath;
 use crate::error::{Error, Failure, Result};
+use crate::store::connect::own_files;
 
 pub(crate) use select::{BadPattern, Patterns, Selection};
 pub(crate) use stamps::Stamps;
@@ -38,10 +39,8 @@ impl FileId {
     /// The identities of a store's files: the database and what its engine keeps beside it. Nothing is opened.
     pub fn of_store(database: &Path) -> Result<Vec<Self>> {
         let mut ids = Vec::new();
-        for suffix in ["", "-wal", "-shm", "-journal"] {
-            let mut path = database.as_os_str().to_owned();
-            path.push(suffix);
-            match rustix::fs::stat(Path::new(&path)) {
+        for path in own_files(database) {
+            match rustix::fs::stat(&path) {
                 Ok(stat) => ids.push(Self::of(&stat)),
                 Err(Errno::NOENT) => {}
                 Err(error) => return Err(Error::io(path, error.into())),
