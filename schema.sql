@@ -53,7 +53,10 @@ CREATE TABLE sources (
   hidden INTEGER NOT NULL CHECK (hidden IN (0, 1)),  -- 1: names that begin with a dot are read too
   -- respect_gitignore: 1: what .gitignore files below its folder leave out is left out
   respect_gitignore INTEGER NOT NULL CHECK (respect_gitignore IN (0, 1)),
-  max_file_bytes INTEGER NOT NULL  -- a larger file is refused
+  max_file_bytes INTEGER NOT NULL,  -- a larger file is refused
+  -- trust: reviewed: what the unsafe gate finds in this source's documents does not keep them from being evidence
+  trust TEXT NOT NULL DEFAULT 'none' CHECK (trust IN ('none', 'reviewed')),
+  reviewed TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(reviewed))  -- patterns of the documents that are reviewed
 ) STRICT;
 
 -- A live document: one file.
@@ -77,6 +80,7 @@ CREATE TABLE documents (
   mtime_ns INTEGER,  -- file stamps of the fast path, nanoseconds since 1970;
   ctime_ns INTEGER,  -- NULL where they were too fresh to be trusted
   inode INTEGER,  -- likewise
+  trust TEXT NOT NULL DEFAULT 'none' CHECK (trust IN ('none', 'reviewed')),  -- as its source says of it
   UNIQUE (source_no, path)
 ) STRICT;
 
@@ -104,10 +108,14 @@ CREATE TABLE chunks (
   ) VIRTUAL,
   content_hash TEXT GENERATED ALWAYS AS (lower(hex(content_digest))) VIRTUAL,  -- SHA-256 of text, hex
   -- composition_hash: of title, heading path and text: what is indexed
-  composition_hash TEXT GENERATED ALWAYS AS (lower(hex(composition_digest))) VIRTUAL
+  composition_hash TEXT GENERATED ALWAYS AS (lower(hex(composition_digest))) VIRTUAL,
+  -- unsafe_reason: the rule and place (an object: rule, line, start_byte, end_byte) for which it is never scored
+  unsafe_reason TEXT CHECK (json_valid(unsafe_reason))
 ) STRICT;
 
 CREATE UNIQUE INDEX chunks_by_document ON chunks (document_no, chunk_index);
+
+CREATE INDEX chunks_unsafe ON chunks (document_no) WHERE unsafe_reason IS NOT NULL;
 
 -- Something that was there: a document, or a chunk. Never its text.
 CREATE TABLE tombstones (
@@ -372,3 +380,167 @@ decoded AS (
 )
 SELECT decoded.segment, decoded.term, decoded.chunk_no, decoded.tf, chunks.chunk_id
 FROM decoded LEFT JOIN chunks ON chunks.chunk_no = decoded.chunk_no;
+
+-- A place in a document where a rule of the unsafe gate matched: text that tries to instruct the model that reads it.
+-- What makes a document's chunks unsafe, unless the document is reviewed.
+CREATE TABLE unsafe_findings (
+  document_no INTEGER NOT NULL REFERENCES documents (document_no),  -- its document
+  finding_no INTEGER NOT NULL,  -- 0, 1, … in order of place
+  rule TEXT NOT NULL,  -- the rule's id, such as override.en
+  start_line INTEGER NOT NULL,  -- from 1
+  end_line INTEGER NOT NULL,  -- included
+  start_byte INTEGER NOT NULL,  -- of the match, in the file, from 0
+  end_byte INTEGER NOT NULL,  -- behind its last byte
+  PRIMARY KEY (document_no, finding_no)
+) STRICT, WITHOUT ROWID;
+
+-- One evidence prompt: what was asked, under what settings, and what the prompt came to. Its manifest can be made
+-- again from here, run_hits and run_events.
+CREATE TABLE runs (
+  run_id TEXT PRIMARY KEY CHECK (length(run_id) = 32),  -- random
+  created_at TEXT NOT NULL,  -- UTC, RFC 3339
+  query TEXT NOT NULL,  -- as it was asked
+  generation INTEGER NOT NULL REFERENCES generations (generation),  -- what was searched
+  generation_digest TEXT NOT NULL CHECK (length(generation_digest) = 64),  -- that generation's digest
+  policy_digest TEXT NOT NULL CHECK (length(policy_digest) = 64),  -- SHA-256 of the policy it was indexed under
+  acl_epoch INTEGER NOT NULL CHECK (acl_epoch >= 0),  -- the epoch of the access rules; 0: none ever changed
+  settings TEXT NOT NULL CHECK (json_valid(settings)),  -- top_k, floor, budget and the like, as an object
+  nonce TEXT NOT NULL,  -- what the delimiters of its blocks carry
+  chars INTEGER NOT NULL,  -- the prompt's length in characters
+  tokens INTEGER,  -- its length in tokens, where a counter was used
+  truncated INTEGER NOT NULL CHECK (truncated IN (0, 1)),  -- 1: a block did not fit the budget
+  unverified_source INTEGER NOT NULL CHECK (unverified_source IN (0, 1)),  -- 1: sources that can't be read were allowed
+  prompt_hash TEXT NOT NULL CHECK (length(prompt_hash) = 64)  -- SHA-256 of the prompt
+) STRICT;
+
+-- A chunk that a run found: shown to the model under a label, or refused with a code.
+CREATE TABLE run_hits (
+  run_id TEXT NOT NULL REFERENCES runs (run_id),  -- its run
+  hit_no INTEGER NOT NULL,  -- 0, 1, … in order of rank
+  chunk_id TEXT NOT NULL,  -- the chunk; it need not be live any more
+  source_id TEXT NOT NULL,  -- its source
+  path TEXT NOT NULL,  -- its document's path
+  start_line INTEGER NOT NULL,  -- from 1
+  end_line INTEGER NOT NULL,  -- included
+  start_byte INTEGER NOT NULL,  -- in the file, from 0
+  end_byte INTEGER NOT NULL,  -- behind its last byte
+  content_hash TEXT NOT NULL CHECK (length(content_hash) = 64),  -- SHA-256 of the chunk's text
+  document_hash TEXT NOT NULL CHECK (length(document_hash) = 64),  -- SHA-256 of the source file
+  score REAL,  -- NULL: refused before it was scored
+  label TEXT,  -- S1, S2, … of a chunk that was shown
+  code TEXT,  -- why it was not shown, such as over_budget
+  detail TEXT,  -- that in words
+  PRIMARY KEY (run_id, hit_no),
+  CHECK ((label IS NULL) <> (code IS NULL))
+) STRICT, WITHOUT ROWID;
+
+-- Something that happened in a run, in order: retrieval, retrieval_truncated, citation_rejected, …
+CREATE TABLE run_events (
+  run_id TEXT NOT NULL REFERENCES runs (run_id),  -- its run
+  event_no INTEGER NOT NULL,  -- 0, 1, …
+  name TEXT NOT NULL,  -- what happened
+  detail TEXT NOT NULL CHECK (json_valid(detail)),  -- more of it, as an object
+  PRIMARY KEY (run_id, event_no)
+) STRICT, WITHOUT ROWID;
+
+-- An answer to a run's query, judged: from `ragdb answer`, or made elsewhere and given to `ragdb verify`.
+CREATE TABLE answers (
+  answer_id TEXT PRIMARY KEY CHECK (length(answer_id) = 32),  -- random
+  run_id TEXT NOT NULL REFERENCES runs (run_id),  -- the evidence it was to use
+  created_at TEXT NOT NULL,  -- UTC, RFC 3339
+  generation INTEGER NOT NULL REFERENCES generations (generation),  -- what it was judged against
+  synthesiser TEXT NOT NULL,  -- who made it: external, extractive, or the endpoint's model
+  passed INTEGER NOT NULL CHECK (passed IN (0, 1)),  -- 1: every claim and every citation of it was verified
+  stop_reason TEXT,  -- how `ragdb answer` ended
+  calls INTEGER,  -- how often `ragdb answer` searched
+  text TEXT NOT NULL  -- what was published: verified claims and nothing else
+) STRICT;
+
+CREATE INDEX answers_by_run ON answers (run_id);
+
+-- A claim of an answer and its verdict.
+CREATE TABLE claims (
+  answer_id TEXT NOT NULL REFERENCES answers (answer_id),  -- its answer
+  claim_no INTEGER NOT NULL,  -- 0, 1, …
+  text TEXT NOT NULL,  -- as proposed
+  verdict TEXT NOT NULL,  -- verified, or the code of what it failed by
+  support REAL NOT NULL CHECK (support BETWEEN 0 AND 1),  -- the support score of the best citation
+  PRIMARY KEY (answer_id, claim_no)
+) STRICT, WITHOUT ROWID;
+
+-- A value that a claim states: the numeric ledger. `stands` is 1 where a cited span has the same value.
+CREATE TABLE claim_values (
+  answer_id TEXT NOT NULL REFERENCES answers (answer_id),  -- its answer
+  claim_no INTEGER NOT NULL,  -- its claim
+  value_no INTEGER NOT NULL,  -- 0, 1, … in order of place
+  kind TEXT NOT NULL CHECK (kind IN ('number', 'percent', 'date', 'identifier')),  -- what it is
+  written TEXT NOT NULL,  -- as the claim writes it
+  value TEXT NOT NULL,  -- normalised: 1200, -0.5, 2024-03-01, E42
+  unit TEXT,  -- the unit's normalised name, where it has one
+  stands INTEGER NOT NULL CHECK (stands IN (0, 1)),  -- whether the cited span has it
+  PRIMARY KEY (answer_id, claim_no, value_no)
+) STRICT, WITHOUT ROWID;
+
+-- A citation of a claim, its verdict, and where a verified one stands.
+CREATE TABLE citations (
+  answer_id TEXT NOT NULL REFERENCES answers (answer_id),  -- its answer
+  claim_no INTEGER NOT NULL,  -- its claim
+  citation_no INTEGER NOT NULL,  -- 0, 1, …
+  ref TEXT NOT NULL,  -- as proposed: S1, or a chunk id
+  quote TEXT,  -- as proposed
+  verdict TEXT NOT NULL,  -- verified, verified_normalised, or the code of the first failure
+  normalisations TEXT NOT NULL CHECK (json_valid(normalisations)),  -- those that the quote needed
+  detail TEXT NOT NULL,  -- the verdict in words
+  chunk_id TEXT,  -- what the reference resolved to
+  path TEXT,  -- its document's path
+  start_line INTEGER,  -- of the verified span, from 1
+  end_line INTEGER,  -- included
+  start_byte INTEGER,  -- in the file, from 0
+  end_byte INTEGER,  -- behind its last byte
+  chunk_start_byte INTEGER,  -- in the chunk, from 0
+  chunk_end_byte INTEGER,  -- behind its last byte
+  content_hash TEXT,  -- SHA-256 of the chunk's text
+  PRIMARY KEY (answer_id, claim_no, citation_no),
+  FOREIGN KEY (answer_id, claim_no) REFERENCES claims (answer_id, claim_no)
+) STRICT, WITHOUT ROWID;
+
+-- Audit: every place where a rule of the unsafe gate matched, and whether that keeps the document from being evidence.
+CREATE VIEW audit_unsafe AS
+SELECT
+  s.source_id,
+  d.path || '#L' || f.start_line || '-L' || f.end_line AS citation,
+  f.rule,
+  d.trust,
+  (SELECT count(*) FROM chunks c WHERE c.document_no = d.document_no AND c.unsafe_reason IS NOT NULL) AS unsafe_chunks,
+  f.start_byte,
+  f.end_byte,
+  d.document_id
+FROM unsafe_findings f
+JOIN documents d USING (document_no)
+JOIN sources s USING (source_no);
+
+-- Audit: every claim with its citations, and the span of each that was verified.
+CREATE VIEW audit_answers AS
+SELECT
+  a.answer_id,
+  a.created_at,
+  a.synthesiser,
+  r.query,
+  k.claim_no,
+  k.text AS claim,
+  k.verdict AS claim_verdict,
+  k.support,
+  c.ref,
+  c.verdict,
+  c.path || '#L' || c.start_line || '-L' || c.end_line AS citation,
+  c.quote,
+  c.normalisations,
+  c.chunk_id,
+  c.content_hash,
+  a.run_id,
+  r.generation,
+  r.generation_digest
+FROM answers a
+JOIN runs r USING (run_id)
+JOIN claims k USING (answer_id)
+LEFT JOIN citations c USING (answer_id, claim_no);

@@ -6,7 +6,8 @@ use super::connect::APPLICATION_ID;
 use crate::error::Result;
 
 /// Every migration, in order. The schema version (`user_version`) is how many of them a store has had.
-const MIGRATIONS: &[&str] = &[include_str!("../../migrations/0001_store.sql")];
+const MIGRATIONS: &[&str] =
+    &[include_str!("../../migrations/0001_store.sql"), include_str!("../../migrations/0002_evidence.sql")];
 
 /// The schema version that this build works on.
 pub(crate) const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;
@@ -43,7 +44,7 @@ mod tests {
     fn normalised(sql: &str) -> String {
         let code = sql.lines().map(|line| line.split("--").next().unwrap_or_default());
         let words: Vec<&str> = code.flat_map(str::split_whitespace).collect();
-        words.join(" ").replace("( ", "(").replace(" )", ")")
+        words.join(" ").replace("( ", "(").replace(" )", ")").replace(" ,", ",")
     }
 
     #[test]
