@@ -129,4 +129,6 @@ pub use store::changes::{ChangedChunk, ChangedDocument};
 pub use store::generations::{ChunkCounts, DocumentCounts, Generation};
 pub use store::sources::StoredFailure;
 pub use sync::{PlannedFile, StageSeconds, SyncEvent, SyncPlan, SyncProgress, SyncReport, SyncRequest, SyncSources};
-pub use verify::{JudgedCitation, JudgedClaim, Verification, VerifiedSpan, VerifyRequest};
+pub use verify::{
+    Dropped, JudgedCitation, JudgedClaim, Outcome, Published, Verification, VerifiedSpan, VerifyRequest,
+};

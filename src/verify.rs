@@ -1,104 +1,169 @@
 //! `verify`: a proposed answer is held to the run it was to use, citation by citation.
+//!
+//! The data path, top to bottom: on one snapshot, what the run showed is looked up as it is now ([`shown`]); the source
+//! file of each cited chunk is read again; then each citation passes the checks in the order of [`Verdict::ALL`], and the
+//! first that fails is its verdict.
 
-use std::sync::Arc;
+mod shown;
+mod types;
 
-use crate::evidence::Manifest;
-use crate::gate::claim::{ClaimValue, SupportScorer};
-use crate::gate::proposal::ProposedAnswer;
-use crate::gate::quote::Normalisation;
+use crate::error::{Error, Result};
+use crate::gate::claim::{self, ClaimCheck, SupportScorer, WordOverlap};
+use crate::gate::proposal::{ProposedCitation, ProposedClaim};
+use crate::gate::quote::{self, QuoteFault};
 use crate::gate::verdict::Verdict;
+use crate::store::Store;
+use shown::{Context, Shown};
 
-/// An answer to be judged.
-#[derive(Clone, Debug)]
-pub struct VerifyRequest<'a> {
-    /// What was shown to whoever made the answer.
-    pub manifest: &'a Manifest,
-    /// The answer.
-    pub answer: &'a ProposedAnswer,
-    /// The differences between quote and source that may be overlooked; none by default.
-    pub normalise: Vec<Normalisation>,
-    /// What scores the support of a claim; word overlap by default.
-    pub scorer: Option<Arc<dyn SupportScorer>>,
-    /// The support that a claim needs, 0 to 1; `None` for the measured default.
-    pub least_support: Option<f64>,
+pub use types::{
+    Dropped, JudgedCitation, JudgedClaim, Outcome, Published, Verification, VerifiedSpan, VerifyRequest,
+};
+
+impl Store {
+    /// Judges an answer against the evidence that its run showed, as store and sources are now.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where the manifest is not of this store or the request is out of range. What is wrong with the
+    /// answer is never an error, it is a verdict.
+    pub fn verify(&self, request: &VerifyRequest<'_>) -> Result<Verification> {
+        let least = request.least_support.unwrap_or(claim::LEAST_SUPPORT);
+        if !(0.0..=1.0).contains(&least) {
+            return Err(Error::Invalid { message: format!("the least support is {least}; it must be 0 to 1") });
+        }
+        let scorer: &dyn SupportScorer = request.scorer.as_deref().unwrap_or(&WordOverlap);
+        let mut judge = Judge { request, context: Context::load(self, request)?, scorer, least };
+        let claims = request.answer.claims.iter().map(|claim| judge.claim(claim)).collect::<Result<Vec<_>>>()?;
+        Ok(Verification { run_id: request.manifest.run_id.clone(), generation: judge.context.generation, claims })
+    }
 }
 
-/// What the gate says of an answer.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Verification {
-    /// The run that the answer was to use.
-    pub run_id: String,
-    /// The generation that it was judged against.
-    pub generation: u64,
-    /// Every claim, with all its citations.
-    pub claims: Vec<JudgedClaim>,
+struct Judge<'a> {
+    request: &'a VerifyRequest<'a>,
+    context: Context<'a>,
+    scorer: &'a dyn SupportScorer,
+    least: f64,
 }
 
-/// A claim and what became of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JudgedClaim {
-    /// As proposed.
-    pub text: String,
-    /// That of its best citation; [`Verdict::Unsupported`] where it has none.
-    pub verdict: Verdict,
-    /// The values it states, and whether they stand in the span of its best citation.
-    pub values: Vec<ClaimValue>,
-    /// The support score of its best citation.
-    pub support: f64,
-    /// Its citations, as proposed, each with its verdict.
-    pub citations: Vec<JudgedCitation>,
+/// Why a citation was dropped.
+struct Failed {
+    verdict: Verdict,
+    detail: String,
+    check: Option<ClaimCheck>,
 }
 
-/// A citation and what became of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct JudgedCitation {
-    /// As proposed.
-    pub reference: String,
-    /// As proposed.
-    pub quote: Option<String>,
-    /// The first check that failed, or that all passed.
-    pub verdict: Verdict,
-    /// What had to be overlooked for the quote to stand.
-    pub normalisations: Vec<Normalisation>,
-    /// Where the verified text stands; none for a citation that was dropped.
-    pub span: Option<VerifiedSpan>,
-    /// The verdict in words.
-    pub detail: String,
-    /// What a reader should know although it was verified.
-    pub warnings: Vec<String>,
+impl Failed {
+    fn new(verdict: Verdict, detail: impl Into<String>) -> Self {
+        Self { verdict, detail: detail.into(), check: None }
+    }
 }
 
-/// Where verified text stands, in its chunk and in its file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VerifiedSpan {
-    /// The chunk.
-    pub chunk_id: String,
-    /// The chunk's source.
-    pub source_id: String,
-    /// The file's path below its source's root.
-    pub path: String,
-    /// The span's first line in the file, from 1.
-    pub start_line: u32,
-    /// Its last line, included.
-    pub end_line: u32,
-    /// Its first byte in the file, from 0.
-    pub start_byte: u64,
-    /// Behind its last byte in the file.
-    pub end_byte: u64,
-    /// Its first character in the file, from 0; none where the file can't be read.
-    pub start_char: Option<u64>,
-    /// Behind its last character in the file.
-    pub end_char: Option<u64>,
-    /// Its first byte in the chunk.
-    pub chunk_start_byte: u64,
-    /// Behind its last byte in the chunk.
-    pub chunk_end_byte: u64,
-    /// Its first character in the chunk.
-    pub chunk_start_char: u64,
-    /// Behind its last character in the chunk.
-    pub chunk_end_char: u64,
-    /// SHA-256 of the chunk's text, hex.
-    pub content_hash: String,
-    /// The text, verbatim.
-    pub text: String,
+impl Judge<'_> {
+    fn claim(&mut self, proposed: &ProposedClaim) -> Result<JudgedClaim> {
+        let mut judged = JudgedClaim {
+            text: proposed.text.clone(),
+            verdict: Verdict::Unsupported,
+            values: Vec::new(),
+            support: 0.0,
+            citations: Vec::with_capacity(proposed.citations.len()),
+        };
+        let mut best = None;
+        for citation in &proposed.citations {
+            let (citation, check) = self.citation(&proposed.text, citation)?;
+            // A citation that got further says more about the claim; the first of two that got as far.
+            let reached = (citation.verdict.is_verified(), citation.verdict.rank());
+            if best.is_none_or(|best| reached > best) {
+                best = Some(reached);
+                judged.verdict = citation.verdict;
+                if let Some(ClaimCheck { values, support, .. }) = check {
+                    (judged.values, judged.support) = (values, support);
+                }
+            }
+            judged.citations.push(citation);
+        }
+        Ok(judged)
+    }
+
+    fn citation(&mut self, claim: &str, proposed: &ProposedCitation) -> Result<(JudgedCitation, Option<ClaimCheck>)> {
+        let mut judged = JudgedCitation {
+            reference: proposed.reference.clone(),
+            quote: proposed.quote.clone(),
+            verdict: Verdict::Unsupported,
+            normalisations: Vec::new(),
+            span: None,
+            detail: String::new(),
+            warnings: Vec::new(),
+        };
+        let check = match self.prove(claim, proposed, &mut judged)? {
+            Ok(check) => Some(check),
+            Err(Failed { verdict, detail, check }) => {
+                (judged.verdict, judged.detail) = (verdict, detail);
+                judged.normalisations.clear();
+                check
+            }
+        };
+        Ok((judged, check))
+    }
+
+    /// All checks of one citation, in order.
+    fn prove(
+        &mut self,
+        claim: &str,
+        proposed: &ProposedCitation,
+        judged: &mut JudgedCitation,
+    ) -> Result<std::result::Result<ClaimCheck, Failed>> {
+        let place = match self.context.resolve(&proposed.reference) {
+            Ok(place) => place,
+            Err(failed) => return Ok(Err(failed)),
+        };
+        if let Err(failed) = self.context.still_so(place, self.request)? {
+            return Ok(Err(failed));
+        }
+        let others = self.context.other_texts(place);
+        let shown = &self.context.shown[place];
+        let quoted = match self.quote(proposed, shown, &others) {
+            Ok(quoted) => quoted,
+            Err(failed) => return Ok(Err(failed)),
+        };
+        let cited = claim::Cited {
+            text: &shown.text,
+            headings: &shown.headings,
+            quote: quoted.as_ref().map(|quoted| quoted.range.clone()),
+        };
+        let check = claim::check(claim, &cited, self.scorer, self.least);
+        if !check.verdict.is_verified() {
+            let (verdict, detail) = (check.verdict, check.detail.clone());
+            return Ok(Err(Failed { verdict, detail, check: Some(check) }));
+        }
+        let range = quoted.as_ref().map_or(&check.span, |quoted| &quoted.range);
+        let Some(span) = shown.span(range) else {
+            return Ok(Err(Failed::new(Verdict::Unsupported, "nothing in the cited text establishes the claim")));
+        };
+        judged.span = Some(span);
+        judged.normalisations = quoted.map(|quoted| quoted.normalisations).unwrap_or_default();
+        judged.verdict =
+            if judged.normalisations.is_empty() { Verdict::Verified } else { Verdict::VerifiedNormalised };
+        judged.detail.clone_from(&check.detail);
+        judged.warnings.clone_from(&check.warnings);
+        Ok(Ok(check))
+    }
+
+    fn quote(
+        &self,
+        proposed: &ProposedCitation,
+        shown: &Shown,
+        others: &[&str],
+    ) -> std::result::Result<Option<quote::QuoteMatch>, Failed> {
+        let Some(text) = &proposed.quote else { return Ok(None) };
+        let place = proposed.range.as_ref().map(|range| range.start);
+        quote::find(text, &shown.text, place, others, &self.request.normalise).map(Some).map_err(|fault| match fault {
+            QuoteFault::Empty => Failed::new(Verdict::QuoteEmpty, "the quote has no text"),
+            QuoteFault::TooShort => Failed::new(Verdict::QuoteTooShort, "the quote is too short to show anything"),
+            QuoteFault::Altered(detail) => Failed::new(Verdict::QuoteAltered, detail),
+            QuoteFault::Stitched(detail) => Failed::new(Verdict::QuoteStitched, detail),
+            QuoteFault::Misattributed(other) => {
+                let label = self.context.label_of_other(shown, other);
+                Failed::new(Verdict::QuoteMisattributed, format!("the quote stands in {label}, not in {}", shown.label))
+            }
+        })
+    }
 }

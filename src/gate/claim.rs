@@ -103,6 +103,9 @@ impl SupportScorer for WordOverlap {
     }
 }
 
+/// The support that a claim needs by default.
+pub const LEAST_SUPPORT: f64 = 0.5;
+
 /// Holds a claim to what it cites. `least` is the support that a claim needs to be verified.
 pub(crate) fn check(claim: &str, cited: &Cited<'_>, scorer: &dyn SupportScorer, least: f64) -> ClaimCheck {
     let support = scorer.score(claim, cited.text);

@@ -88,6 +88,11 @@ impl Verdict {
         }
     }
 
+    /// Its place in [`Verdict::ALL`]: how far a citation got.
+    pub(crate) fn rank(self) -> usize {
+        Self::ALL.iter().position(|verdict| *verdict == self).unwrap_or(Self::ALL.len())
+    }
+
     /// Whether it is one of the two that publish.
     #[must_use]
     pub const fn is_verified(self) -> bool {
