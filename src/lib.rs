@@ -97,6 +97,7 @@ mod gate;
 mod history;
 mod index;
 mod ingest;
+mod ledger;
 mod lexicon;
 mod model;
 mod search;
@@ -117,6 +118,7 @@ pub use gate::quote::Normalisation;
 pub use gate::verdict::Verdict;
 pub use history::{GenerationDetail, GenerationDiff};
 pub use ingest::FAILURE_CODES;
+pub use ledger::{AnswerRecord, Change, Impact, StoredAnswer};
 pub use lexicon::LEXER_VERSION;
 pub use model::{
     Bm25Policy, ChunkId, ChunkPolicy, Citation, Digest, DigestBuilder, DocumentId, Policy, SourceKind, Span, Visibility,
@@ -129,6 +131,4 @@ pub use store::changes::{ChangedChunk, ChangedDocument};
 pub use store::generations::{ChunkCounts, DocumentCounts, Generation};
 pub use store::sources::StoredFailure;
 pub use sync::{PlannedFile, StageSeconds, SyncEvent, SyncPlan, SyncProgress, SyncReport, SyncRequest, SyncSources};
-pub use verify::{
-    Dropped, JudgedCitation, JudgedClaim, Outcome, Published, Verification, VerifiedSpan, VerifyRequest,
-};
+pub use verify::{Dropped, JudgedCitation, JudgedClaim, Outcome, Published, Verification, VerifiedSpan, VerifyRequest};

@@ -15,9 +15,7 @@ use crate::gate::verdict::Verdict;
 use crate::store::Store;
 use shown::{Context, Shown};
 
-pub use types::{
-    Dropped, JudgedCitation, JudgedClaim, Outcome, Published, Verification, VerifiedSpan, VerifyRequest,
-};
+pub use types::{Dropped, JudgedCitation, JudgedClaim, Outcome, Published, Verification, VerifiedSpan, VerifyRequest};
 
 impl Store {
     /// Judges an answer against the evidence that its run showed, as store and sources are now.
@@ -140,8 +138,7 @@ impl Judge<'_> {
         };
         judged.span = Some(span);
         judged.normalisations = quoted.map(|quoted| quoted.normalisations).unwrap_or_default();
-        judged.verdict =
-            if judged.normalisations.is_empty() { Verdict::Verified } else { Verdict::VerifiedNormalised };
+        judged.verdict = if judged.normalisations.is_empty() { Verdict::Verified } else { Verdict::VerifiedNormalised };
         judged.detail.clone_from(&check.detail);
         judged.warnings.clone_from(&check.warnings);
         Ok(Ok(check))

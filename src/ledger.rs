@@ -1,0 +1,222 @@
+//! The ledger of answers: what was judged is kept as rows, and asked later what has changed since.
+
+use std::collections::HashMap;
+
+use crate::error::{Error, Result};
+use crate::model::{ChunkId, Citation, Span};
+use crate::store::answers::{self, AnswerRow, CitationRow, PublishedCitation, SpanColumns, ValueRow};
+use crate::store::{Connection, Store, chunks, documents, settings};
+use crate::verify::{JudgedClaim, Outcome, Verification};
+
+/// A judged answer, to be kept.
+#[derive(Clone, Copy, Debug)]
+pub struct AnswerRecord<'a> {
+    /// What the gate said of it.
+    pub verification: &'a Verification,
+    /// Who made it: `external`, `extractive`, or a model's name.
+    pub synthesiser: &'a str,
+    /// How `ragdb answer` ended.
+    pub stop_reason: Option<&'a str>,
+    /// How often `ragdb answer` searched.
+    pub calls: Option<u32>,
+}
+
+/// A kept answer in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredAnswer {
+    /// Its id.
+    pub answer_id: String,
+    /// The run it was to use.
+    pub run_id: String,
+    /// When it was judged, UTC, RFC 3339.
+    pub created_at: String,
+    /// The question.
+    pub query: String,
+    /// Who made it.
+    pub synthesiser: String,
+    /// Whether every claim and citation of it was verified.
+    pub passed: bool,
+    /// How `ragdb answer` ended.
+    pub stop_reason: Option<String>,
+    /// How many claims were verified.
+    pub verified: u32,
+    /// How many it has.
+    pub claims: u32,
+}
+
+/// A published citation whose chunk is not what it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Impact {
+    /// The answer.
+    pub answer_id: String,
+    /// When it was judged.
+    pub created_at: String,
+    /// Its question.
+    pub query: String,
+    /// The claim's place in the answer, from 0.
+    pub claim: u32,
+    /// The claim.
+    pub text: String,
+    /// The citation, as proposed.
+    pub reference: String,
+    /// The verified lines, as they were cited.
+    pub citation: Citation,
+    /// The chunk.
+    pub chunk_id: String,
+    /// What became of it.
+    pub change: Change,
+}
+
+/// What became of a cited chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The chunk is gone: its text changed, or its document was deleted.
+    Gone,
+    /// The chunk is as it was; its document has changed elsewhere.
+    DocumentChanged,
+}
+
+impl Change {
+    /// The stable name, in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Gone => "gone",
+            Self::DocumentChanged => "document_changed",
+        }
+    }
+}
+
+impl Store {
+    /// Keeps a judged answer, its claims, their values and their citations; returns the answer's id.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] where its run is not in the store.
+    pub fn record_answer(&self, record: &AnswerRecord<'_>) -> Result<String> {
+        let AnswerRecord { verification, synthesiser, stop_reason, calls } = *record;
+        self.write(|tx| {
+            if !answers::has_run(tx, &verification.run_id)? {
+                return Err(Error::NotFound { what: format!("run {} in the store", verification.run_id) });
+            }
+            let row = AnswerRow {
+                run_id: &verification.run_id,
+                created_at: &settings::now(),
+                generation: verification.generation,
+                synthesiser,
+                passed: verification.outcome() == Outcome::Verified,
+                stop_reason,
+                calls,
+                text: &verification.text(),
+            };
+            let answer_id = answers::insert(tx, &row)?;
+            for (claim_no, claim) in verification.claims.iter().enumerate() {
+                record_claim(tx, &answer_id, claim_no, claim)?;
+            }
+            Ok(answer_id)
+        })
+    }
+
+    /// The kept answers, newest first, at most `limit`.
+    pub fn answers(&self, limit: u64) -> Result<Vec<StoredAnswer>> {
+        let lines = self.read(|conn| answers::list(conn, limit))?;
+        let answer = |line: answers::AnswerLine| StoredAnswer {
+            answer_id: line.answer_id,
+            run_id: line.run_id,
+            created_at: line.created_at,
+            query: line.query,
+            synthesiser: line.synthesiser,
+            passed: line.passed,
+            stop_reason: line.stop_reason,
+            verified: line.verified,
+            claims: line.claims,
+        };
+        Ok(lines.into_iter().map(answer).collect())
+    }
+
+    /// The published citations of kept answers whose chunks changed or vanished since, as far as syncs have noticed.
+    pub fn impact(&self) -> Result<Vec<Impact>> {
+        self.read(|conn| {
+            let mut known: HashMap<String, Option<String>> = HashMap::new();
+            let mut impacts = Vec::new();
+            answers::for_each_published(conn, |cited| {
+                let hash = match known.get(&cited.chunk_id) {
+                    Some(hash) => hash.clone(),
+                    None => {
+                        let hash = document_hash(conn, &cited.chunk_id)?;
+                        known.insert(cited.chunk_id.clone(), hash.clone());
+                        hash
+                    }
+                };
+                let change = match hash {
+                    None => Change::Gone,
+                    hash if hash == cited.document_hash => return Ok(()),
+                    Some(_) => Change::DocumentChanged,
+                };
+                impacts.push(impact(cited, change));
+                Ok(())
+            })?;
+            Ok(impacts)
+        })
+    }
+}
+
+fn record_claim(conn: &Connection, answer_id: &str, claim_no: usize, claim: &JudgedClaim) -> Result<()> {
+    let support = claim.support.clamp(0.0, 1.0);
+    answers::insert_claim(conn, answer_id, claim_no, &claim.text, claim.verdict.code(), support)?;
+    for (value_no, value) in claim.values.iter().enumerate() {
+        let row = ValueRow {
+            kind: value.kind.as_str(),
+            written: &value.written,
+            value: &value.value,
+            unit: value.unit.as_deref(),
+            stands: value.stands,
+        };
+        answers::insert_value(conn, answer_id, claim_no, value_no, &row)?;
+    }
+    for (citation_no, citation) in claim.citations.iter().enumerate() {
+        let names: Vec<&str> = citation.normalisations.iter().map(|it| it.name()).collect();
+        let row = CitationRow {
+            reference: &citation.reference,
+            quote: citation.quote.as_deref(),
+            verdict: citation.verdict.code(),
+            normalisations: &serde_json::Value::from(names).to_string(),
+            detail: &citation.detail,
+            span: citation.span.as_ref().map(|span| SpanColumns {
+                chunk_id: &span.chunk_id,
+                path: &span.path,
+                span: Span {
+                    start_line: span.start_line,
+                    end_line: span.end_line,
+                    start_byte: span.start_byte,
+                    end_byte: span.end_byte,
+                },
+                chunk_bytes: (span.chunk_start_byte, span.chunk_end_byte),
+                content_hash: &span.content_hash,
+            }),
+        };
+        answers::insert_citation(conn, answer_id, claim_no, citation_no, &row)?;
+    }
+    Ok(())
+}
+
+/// The hash of a live chunk's document.
+fn document_hash(conn: &Connection, chunk_id: &str) -> Result<Option<String>> {
+    let Some(id) = ChunkId::parse(chunk_id) else { return Ok(None) };
+    let Some((number, document)) = documents::by_id(conn, id.document)? else { return Ok(None) };
+    let live = chunks::of_document(conn, number)?.iter().any(|chunk| chunk.id() == id);
+    Ok(live.then(|| document.content_hash.to_string()))
+}
+
+fn impact(cited: PublishedCitation, change: Change) -> Impact {
+    Impact {
+        answer_id: cited.answer_id,
+        created_at: cited.created_at,
+        query: cited.query,
+        claim: cited.claim_no,
+        text: cited.claim,
+        reference: cited.reference,
+        citation: Citation { path: cited.path, start_line: cited.start_line, end_line: cited.end_line },
+        chunk_id: cited.chunk_id,
+        change,
+    }
+}

@@ -1,0 +1,220 @@
+//! `answers`, `claims`, `claim_values` and `citations`: what was answered, and how it was judged.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::error::Result;
+use crate::model::Span;
+
+/// A row of `answers`.
+pub(crate) struct AnswerRow<'a> {
+    pub run_id: &'a str,
+    pub created_at: &'a str,
+    pub generation: u64,
+    pub synthesiser: &'a str,
+    pub passed: bool,
+    pub stop_reason: Option<&'a str>,
+    pub calls: Option<u32>,
+    pub text: &'a str,
+}
+
+/// Adds an answer and returns its id, which is random.
+pub(crate) fn insert(conn: &Connection, row: &AnswerRow<'_>) -> Result<String> {
+    let sql = "INSERT INTO answers (answer_id, run_id, created_at, generation, synthesiser, passed, stop_reason, calls, \
+               text) VALUES (lower(hex(randomblob(16))), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING answer_id";
+    let values = params![
+        row.run_id,
+        row.created_at,
+        row.generation,
+        row.synthesiser,
+        row.passed,
+        row.stop_reason,
+        row.calls,
+        row.text
+    ];
+    Ok(conn.prepare_cached(sql)?.query_row(values, |row| row.get(0))?)
+}
+
+/// Adds a claim of an answer.
+pub(crate) fn insert_claim(
+    conn: &Connection,
+    answer_id: &str,
+    claim_no: usize,
+    text: &str,
+    verdict: &str,
+    support: f64,
+) -> Result<()> {
+    let sql = "INSERT INTO claims (answer_id, claim_no, text, verdict, support) VALUES (?1, ?2, ?3, ?4, ?5)";
+    conn.prepare_cached(sql)?.execute(params![answer_id, claim_no, text, verdict, support])?;
+    Ok(())
+}
+
+/// A row of `claim_values`.
+pub(crate) struct ValueRow<'a> {
+    pub kind: &'a str,
+    pub written: &'a str,
+    pub value: &'a str,
+    pub unit: Option<&'a str>,
+    pub stands: bool,
+}
+
+/// Adds a value of a claim.
+pub(crate) fn insert_value(
+    conn: &Connection,
+    answer_id: &str,
+    claim_no: usize,
+    value_no: usize,
+    row: &ValueRow<'_>,
+) -> Result<()> {
+    let sql = "INSERT INTO claim_values (answer_id, claim_no, value_no, kind, written, value, unit, stands) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let ValueRow { kind, written, value, unit, stands } = *row;
+    let values = params![answer_id, claim_no, value_no, kind, written, value, unit, stands];
+    conn.prepare_cached(sql)?.execute(values)?;
+    Ok(())
+}
+
+/// A row of `citations`.
+pub(crate) struct CitationRow<'a> {
+    pub reference: &'a str,
+    pub quote: Option<&'a str>,
+    pub verdict: &'a str,
+    /// A JSON array of names.
+    pub normalisations: &'a str,
+    pub detail: &'a str,
+    pub span: Option<SpanColumns<'a>>,
+}
+
+/// Where a verified citation stands.
+pub(crate) struct SpanColumns<'a> {
+    pub chunk_id: &'a str,
+    pub path: &'a str,
+    pub span: Span,
+    /// In the chunk.
+    pub chunk_bytes: (u64, u64),
+    pub content_hash: &'a str,
+}
+
+/// Adds a citation of a claim.
+pub(crate) fn insert_citation(
+    conn: &Connection,
+    answer_id: &str,
+    claim_no: usize,
+    citation_no: usize,
+    row: &CitationRow<'_>,
+) -> Result<()> {
+    let sql = "INSERT INTO citations (answer_id, claim_no, citation_no, ref, quote, verdict, normalisations, detail, \
+               chunk_id, path, start_line, end_line, start_byte, end_byte, chunk_start_byte, chunk_end_byte, \
+               content_hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+    let span = row.span.as_ref();
+    conn.prepare_cached(sql)?.execute(params![
+        answer_id,
+        claim_no,
+        citation_no,
+        row.reference,
+        row.quote,
+        row.verdict,
+        row.normalisations,
+        row.detail,
+        span.map(|it| it.chunk_id),
+        span.map(|it| it.path),
+        span.map(|it| it.span.start_line),
+        span.map(|it| it.span.end_line),
+        span.map(|it| it.span.start_byte),
+        span.map(|it| it.span.end_byte),
+        span.map(|it| it.chunk_bytes.0),
+        span.map(|it| it.chunk_bytes.1),
+        span.map(|it| it.content_hash),
+    ])?;
+    Ok(())
+}
+
+/// A citation that an answer was published with.
+pub(crate) struct PublishedCitation {
+    pub answer_id: String,
+    pub created_at: String,
+    pub query: String,
+    pub claim_no: u32,
+    pub claim: String,
+    pub reference: String,
+    pub chunk_id: String,
+    pub path: String,
+    pub start_line: u32,
+    pub end_line: u32,
+    /// SHA-256 of the source file when the run showed the chunk.
+    pub document_hash: Option<String>,
+}
+
+/// Calls `each` with every verified citation of every stored answer, oldest answer first.
+pub(crate) fn for_each_published(
+    conn: &Connection,
+    mut each: impl FnMut(PublishedCitation) -> Result<()>,
+) -> Result<()> {
+    let sql = "SELECT a.answer_id, a.created_at, r.query, k.claim_no, k.text, c.ref, c.chunk_id, c.path, c.start_line, \
+               c.end_line, (SELECT h.document_hash FROM run_hits h WHERE h.run_id = a.run_id \
+               AND h.chunk_id = c.chunk_id AND h.label IS NOT NULL) \
+               FROM answers a JOIN runs r USING (run_id) JOIN claims k USING (answer_id) \
+               JOIN citations c USING (answer_id, claim_no) \
+               WHERE c.verdict IN ('verified', 'verified_normalised') AND c.chunk_id IS NOT NULL \
+               ORDER BY a.created_at, a.answer_id, k.claim_no, c.citation_no";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        each(PublishedCitation {
+            answer_id: row.get(0)?,
+            created_at: row.get(1)?,
+            query: row.get(2)?,
+            claim_no: row.get(3)?,
+            claim: row.get(4)?,
+            reference: row.get(5)?,
+            chunk_id: row.get(6)?,
+            path: row.get(7)?,
+            start_line: row.get(8)?,
+            end_line: row.get(9)?,
+            document_hash: row.get(10)?,
+        })?;
+    }
+    Ok(())
+}
+
+/// A stored answer in one line.
+pub(crate) struct AnswerLine {
+    pub answer_id: String,
+    pub run_id: String,
+    pub created_at: String,
+    pub query: String,
+    pub synthesiser: String,
+    pub passed: bool,
+    pub stop_reason: Option<String>,
+    pub verified: u32,
+    pub claims: u32,
+}
+
+/// The stored answers, newest first, at most `limit` of them.
+pub(crate) fn list(conn: &Connection, limit: u64) -> Result<Vec<AnswerLine>> {
+    let sql = "SELECT a.answer_id, a.run_id, a.created_at, r.query, a.synthesiser, a.passed, a.stop_reason, \
+               (SELECT count(*) FROM claims k WHERE k.answer_id = a.answer_id \
+               AND k.verdict IN ('verified', 'verified_normalised')), \
+               (SELECT count(*) FROM claims k WHERE k.answer_id = a.answer_id) \
+               FROM answers a JOIN runs r USING (run_id) ORDER BY a.created_at DESC, a.answer_id LIMIT ?1";
+    let mut statement = conn.prepare_cached(sql)?;
+    let rows = statement.query_map([limit.min(i64::MAX as u64)], |row| {
+        Ok(AnswerLine {
+            answer_id: row.get(0)?,
+            run_id: row.get(1)?,
+            created_at: row.get(2)?,
+            query: row.get(3)?,
+            synthesiser: row.get(4)?,
+            passed: row.get(5)?,
+            stop_reason: row.get(6)?,
+            verified: row.get(7)?,
+            claims: row.get(8)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Whether a run is stored.
+pub(crate) fn has_run(conn: &Connection, run_id: &str) -> Result<bool> {
+    let mut statement = conn.prepare_cached("SELECT 1 FROM runs WHERE run_id = ?1")?;
+    Ok(statement.query_row([run_id], |_| Ok(())).optional()?.is_some())
+}
