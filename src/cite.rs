@@ -7,6 +7,7 @@ use crate::ingest::source::{FileId, SourceReader};
 use crate::model::{ChunkId, Citation, Digest, DocumentId};
 use crate::store::chunks::ChunkRow;
 use crate::store::documents::DocumentRow;
+use crate::store::sources::SourceRow;
 use crate::store::{Connection, Store, chunks, documents, generations, sources, tombstones};
 
 use crate::sync::stored_root;
@@ -175,11 +176,14 @@ impl Store {
     pub(crate) fn source_reader(&self, source_no: i64) -> Result<std::result::Result<SourceReader, String>> {
         let row = self.read(|conn| sources::by_number(conn, source_no))?;
         let Some(row) = row else { return Ok(Err("its source is not in the store any more".into())) };
+        Ok(self.reader_of(&row)?.map_err(|error| error.to_string()))
+    }
+
+    /// What reads the files of a source, or the refusal to open its folder.
+    pub(crate) fn reader_of(&self, source: &SourceRow) -> Result<Result<SourceReader>> {
         let folder = self.path().parent().unwrap_or(std::path::Path::new("/"));
         let own_files = FileId::of_store(self.path())?;
-        let reader =
-            stored_root(folder, &row).and_then(|root| SourceReader::open(&root, ".", own_files, MAX_FILE_BYTES));
-        Ok(reader.map_err(|error| error.to_string()))
+        Ok(stored_root(folder, source).and_then(|root| SourceReader::open(&root, ".", own_files, MAX_FILE_BYTES)))
     }
 }
 

@@ -50,6 +50,21 @@ impl Store {
     }
 
     fn search_by(&self, request: &SearchRequest, traverse: Traverse) -> Result<SearchResult> {
+        self.read(|conn| self.search_in(conn, request, request.explain, traverse))
+    }
+
+    /// As [`Store::search`], on a snapshot that the caller holds; what was refused is always named.
+    pub(crate) fn search_on(&self, conn: &Connection, request: &SearchRequest) -> Result<SearchResult> {
+        self.search_in(conn, request, true, index::top_k)
+    }
+
+    fn search_in(
+        &self,
+        conn: &Connection,
+        request: &SearchRequest,
+        name_refused: bool,
+        traverse: Traverse,
+    ) -> Result<SearchResult> {
         if request.top_k == 0 {
             return Err(Error::Invalid { message: "top_k is 0; ask for 1 hit or more".into() });
         }
@@ -61,28 +76,26 @@ impl Store {
         let mut lexer = Lexer::new();
         let typed = if request.literal { query::literal(&request.query) } else { query::parse(&request.query) };
         let lexed = query::lex(&typed, request.all_terms, &mut lexer);
-        self.read(|conn| {
-            let generation = generations::head(conn)?.ok_or_else(|| nothing_published(self))?.number;
-            let policy = settings::policy(conn)?.ok_or_else(|| nothing_published(self))?;
-            check_policy(&policy, request.expected_policy.as_ref())?;
-            let search = Search { conn, policy: &policy, lexed: &lexed, request, traverse };
-            let mut filters = Filters::new(conn, &typed, &mut lexer);
-            let scored = search.rank(&mut filters, search.floor())?;
-            let hits = search.hits(&scored, &typed, &mut lexer)?;
-            let (refused, terms) = if request.explain {
-                (search.refused(&scored, &mut Filters::new(conn, &typed, &mut lexer))?, search.terms()?)
-            } else {
-                (Vec::new(), Vec::new())
-            };
-            Ok(SearchResult {
-                query: request.query.clone(),
-                generation,
-                hits,
-                refused,
-                terms,
-                floor: search.floor(),
-                term_count: lexed.asked.terms.len(),
-            })
+        let generation = generations::head(conn)?.ok_or_else(|| nothing_published(self))?.number;
+        let policy = settings::policy(conn)?.ok_or_else(|| nothing_published(self))?;
+        check_policy(&policy, request.expected_policy.as_ref())?;
+        let search = Search { conn, policy: &policy, lexed: &lexed, request, traverse };
+        let mut filters = Filters::new(conn, &typed, &mut lexer);
+        let scored = search.rank(&mut filters, search.floor())?;
+        let hits = search.hits(&scored, &typed, &mut lexer)?;
+        let refused = if name_refused {
+            search.refused(&scored, &mut Filters::new(conn, &typed, &mut lexer))?
+        } else {
+            Vec::new()
+        };
+        Ok(SearchResult {
+            query: request.query.clone(),
+            generation,
+            hits,
+            refused,
+            terms: if request.explain { search.terms()? } else { Vec::new() },
+            floor: search.floor(),
+            term_count: lexed.asked.terms.len(),
         })
     }
 }

@@ -1,7 +1,11 @@
 //! Evidence: what a model is shown, and the record of it.
 //!
-//! [`manifest`] is that record, the only thing by which the gate knows what was in a run's context.
+//! [`prompt`] writes it, under the limits of [`budget`]; [`manifest`] holds what its record must be like to be
+//! believed. All of it is pure but for [`nonce`]. Which chunks become evidence is for the verb to find out.
 
+pub(crate) mod budget;
 pub(crate) mod manifest;
+pub(crate) mod nonce;
+pub(crate) mod prompt;
 
-pub use manifest::{Manifest, Refused, RunEvent, Shown};
+pub use crate::model::{Manifest, Refused, RunEvent, Shown};

@@ -7,4 +7,5 @@
 pub(crate) mod claim;
 pub(crate) mod proposal;
 pub(crate) mod quote;
+pub(crate) mod source;
 pub(crate) mod verdict;

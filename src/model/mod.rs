@@ -4,14 +4,18 @@
 mod citation;
 mod digest;
 mod id;
+mod manifest;
 mod policy;
 mod source;
 mod span;
 mod stamps;
 
 pub use citation::Citation;
+pub(crate) use digest::parse_hex;
 pub use digest::{Digest, DigestBuilder};
 pub use id::{ChunkId, DocumentId};
+pub(crate) use manifest::{MANIFEST_FORMAT, Place};
+pub use manifest::{Manifest, Refused, RunEvent, Shown};
 pub use policy::{Bm25Policy, ChunkPolicy, Policy};
 pub use source::{SourceKind, Visibility};
 pub use span::Span;

@@ -15,6 +15,7 @@ pub(crate) mod integrity;
 pub(crate) mod migrate;
 pub(crate) mod postings;
 pub(crate) mod record;
+pub(crate) mod runs;
 pub(crate) mod settings;
 pub(crate) mod sources;
 pub(crate) mod tombstones;

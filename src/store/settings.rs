@@ -13,6 +13,11 @@ pub(super) fn write_origin(conn: &Connection) -> Result<()> {
     put(conn, "created_by", concat!("ragdb ", env!("CARGO_PKG_VERSION")))
 }
 
+/// The random identity that the store got when it was made.
+pub(crate) fn store_id(conn: &Connection) -> Result<String> {
+    get(conn, "store_id")?.ok_or_else(|| Error::Damaged { detail: "settings.store_id is missing".into() })
+}
+
 /// The policy that the index was made under; `None` before the first sync.
 pub(crate) fn policy(conn: &Connection) -> Result<Option<Policy>> {
     let Some(json) = get(conn, "policy")? else { return Ok(None) };

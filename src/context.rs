@@ -1,0 +1,169 @@
+//! `context`: a question becomes evidence, the prompt and the record of what is in it.
+//!
+//! The data path, top to bottom: one snapshot is searched, and what the record needs is read from it; then each hit, in
+//! order of rank, is held to its source file as it is at this moment, and goes into the prompt if it is new and fits
+//! (`context/select.rs`). Recording the run is a step of its own (`context/record.rs`): evidence only reads.
+
+mod record;
+mod select;
+mod types;
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::evidence::budget::Budget;
+use crate::evidence::nonce;
+use crate::evidence::prompt::Prompt;
+use crate::model::{Digest, DocumentId, MANIFEST_FORMAT, Manifest, Refused, RunEvent, Shown};
+use crate::search::{Hit, Refusal};
+use crate::store::documents::DocumentRow;
+use crate::store::generations::Generation;
+use crate::store::sources::SourceRow;
+use crate::store::{Connection, Store, chunks, documents, generations, settings, sources};
+use select::{Selected, Selection};
+
+pub use types::{ContextRequest, Evidence};
+
+/// The most hits that evidence is taken from.
+const MOST_CANDIDATES: usize = 1000;
+
+impl Store {
+    /// Evidence for a question: whole chunks, each compared with its source file just now, under labels, within a
+    /// budget. Where nothing can be shown the manifest has no chunk and the event `no_evidence`.
+    ///
+    /// # Errors
+    /// As [`Store::search`]; [`Error::Invalid`] where a limit is 0 or too large, or the budget can't hold the guard.
+    pub fn context(&self, request: &ContextRequest) -> Result<Evidence> {
+        if request.max_chunks == 0 {
+            return Err(Error::Invalid { message: "max_chunks is 0; ask for 1 block or more".into() });
+        }
+        if request.search.top_k > MOST_CANDIDATES {
+            let message =
+                format!("top_k is {}; evidence is taken from {MOST_CANDIDATES} hits or fewer", request.search.top_k);
+            return Err(Error::Invalid { message });
+        }
+        let found = self.read(|conn| Found::on(self, conn, request))?;
+        let texts = found.candidates.iter().map(|candidate| candidate.hit.text.as_str());
+        let nonce = nonce::foreign_to(texts, nonce::random_id)?;
+        let counter = request.counter();
+        let budget = Budget { max_chars: request.max_chars, counter, max_tokens: request.max_tokens };
+        let mut selection = Selection::new(self, request, &found, Prompt::new(&nonce, budget)?);
+        for (index, candidate) in found.candidates.iter().enumerate() {
+            selection.take(index, candidate)?;
+        }
+        let Selected { prompt, shown, mut refused, unverified } = selection.finish();
+        let (prompt, chars, tokens) = prompt.finish();
+        refused.extend(found.refused.iter().cloned());
+        let truncated = refused.iter().any(|refused| refused.code == "over_budget");
+        let events = events(&shown, &refused, unverified);
+        let manifest = Manifest {
+            format: MANIFEST_FORMAT,
+            run_id: nonce::random_id()?,
+            created_at: settings::now(),
+            store_id: found.store_id.clone(),
+            query: request.search.query.clone(),
+            generation: found.generation.number,
+            generation_digest: found.generation.digest.to_string(),
+            policy_digest: found.generation.policy_digest.to_string(),
+            acl_epoch: 0,
+            settings: request.settings(found.floor),
+            nonce: nonce.clone(),
+            chars,
+            tokens,
+            truncated,
+            unverified_source: unverified > 0,
+            prompt_hash: Digest::of(&prompt).to_string(),
+            shown,
+            refused,
+            events,
+        };
+        Ok(Evidence { manifest, prompt })
+    }
+}
+
+/// What one snapshot says of a question.
+struct Found {
+    generation: Generation,
+    store_id: String,
+    floor: f64,
+    candidates: Vec<Candidate>,
+    sources: HashMap<i64, SourceRow>,
+    /// What the search refused.
+    refused: Vec<Refused>,
+}
+
+/// A hit and its document.
+struct Candidate {
+    hit: Hit,
+    document: DocumentRow,
+}
+
+impl Found {
+    fn on(store: &Store, conn: &Connection, request: &ContextRequest) -> Result<Self> {
+        let result = store.search_on(conn, &request.search)?;
+        let mut candidates = Vec::with_capacity(result.hits.len());
+        for hit in result.hits {
+            let (_, document) = document(conn, hit.document_id)?;
+            candidates.push(Candidate { hit, document });
+        }
+        let refused = result.refused.iter().map(|refusal| refused_by_search(conn, refusal));
+        Ok(Self {
+            generation: generations::get(conn, result.generation)?,
+            store_id: settings::store_id(conn)?,
+            floor: result.floor,
+            refused: refused.collect::<Result<_>>()?,
+            candidates,
+            sources: sources::all(conn)?.into_iter().collect(),
+        })
+    }
+}
+
+fn document(conn: &Connection, id: DocumentId) -> Result<(i64, DocumentRow)> {
+    documents::by_id(conn, id)?
+        .ok_or_else(|| Error::Damaged { detail: format!("document {id} is found and not stored") })
+}
+
+fn refused_by_search(conn: &Connection, refusal: &Refusal) -> Result<Refused> {
+    let (number, document) = document(conn, refusal.chunk_id.document)?;
+    let chunk = chunks::of_document(conn, number)?.into_iter().find(|chunk| chunk.id() == refusal.chunk_id);
+    let chunk = chunk.ok_or_else(|| Error::Damaged { detail: format!("chunk {} is not stored", refusal.chunk_id) })?;
+    Ok(Refused {
+        chunk_id: refusal.chunk_id.to_string(),
+        source_id: document.source_id,
+        path: document.path,
+        start_line: chunk.span.start_line,
+        end_line: chunk.span.end_line,
+        start_byte: chunk.span.start_byte,
+        end_byte: chunk.span.end_byte,
+        content_hash: chunk.content.to_string(),
+        document_hash: document.content_hash.to_string(),
+        score: None,
+        code: refusal.code.to_owned(),
+        detail: refusal.detail.clone(),
+    })
+}
+
+/// What happened, for the run's record.
+fn events(shown: &[Shown], refused: &[Refused], unverified: usize) -> Vec<RunEvent> {
+    let mut codes: Map<String, Value> = Map::new();
+    for refused in refused {
+        let count = codes.get(&refused.code).and_then(Value::as_u64).unwrap_or(0);
+        codes.insert(refused.code.clone(), (count + 1).into());
+    }
+    let over_budget = codes.get("over_budget").cloned();
+    let event = |name: &str, detail: &[(&str, Value)]| RunEvent {
+        name: name.to_owned(),
+        detail: detail.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+    };
+    let mut events = vec![event("retrieval", &[("shown", shown.len().into()), ("refused", codes.into())])];
+    events.extend(over_budget.map(|chunks| event("retrieval_truncated", &[("chunks", chunks)])));
+    if unverified > 0 {
+        events.push(event("unverified_source", &[("chunks", unverified.into())]));
+    }
+    if shown.is_empty() {
+        events.push(event("no_evidence", &[]));
+    }
+    events
+}

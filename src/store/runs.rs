@@ -1,0 +1,213 @@
+//! `runs`, `run_hits` and `run_events`: what was shown to whoever answered a question, and what was not.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde_json::{Map, Value};
+
+use super::settings;
+use crate::error::{Error, Result};
+use crate::model::{MANIFEST_FORMAT, Manifest, Refused, RunEvent, Shown};
+
+/// Adds a run with its chunks, in order of rank, and its events. The caller has checked it.
+pub(crate) fn insert(conn: &Connection, run: &Manifest) -> Result<()> {
+    let sql = "INSERT INTO runs (run_id, created_at, query, generation, generation_digest, policy_digest, acl_epoch, \
+               settings, nonce, chars, tokens, truncated, unverified_source, prompt_hash) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+    conn.prepare_cached(sql)?.execute(params![
+        run.run_id,
+        run.created_at,
+        run.query,
+        run.generation,
+        run.generation_digest,
+        run.policy_digest,
+        run.acl_epoch,
+        Value::Object(run.settings.clone()).to_string(),
+        run.nonce,
+        run.chars,
+        run.tokens,
+        run.truncated,
+        run.unverified_source,
+        run.prompt_hash,
+    ])?;
+    insert_hits(conn, run)?;
+    insert_events(conn, &run.run_id, &run.events)
+}
+
+fn insert_hits(conn: &Connection, run: &Manifest) -> Result<()> {
+    let sql = "INSERT INTO run_hits (run_id, hit_no, chunk_id, source_id, path, start_line, end_line, start_byte, \
+               end_byte, content_hash, document_hash, score, label, code, detail) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)";
+    let mut statement = conn.prepare_cached(sql)?;
+    let (mut shown, mut refused) = (run.shown.iter().peekable(), run.refused.iter().peekable());
+    for hit_no in 0_i64.. {
+        // Both lists are in order of rank: the better score is next, and what has no score comes last.
+        let score = refused.peek().and_then(|refused| refused.score).unwrap_or(f64::NEG_INFINITY);
+        let next = shown.next_if(|hit| refused.peek().is_none() || hit.score >= score);
+        let (place, label, code, detail) = if let Some(hit) = next {
+            (hit.place(), Some(&hit.label), None, None)
+        } else if let Some(hit) = refused.next() {
+            (hit.place(), None, Some(&hit.code), Some(&hit.detail))
+        } else {
+            break;
+        };
+        statement.execute(params![
+            run.run_id,
+            hit_no,
+            place.chunk_id,
+            place.source_id,
+            place.path,
+            place.lines.0,
+            place.lines.1,
+            place.bytes.0,
+            place.bytes.1,
+            place.content_hash,
+            place.document_hash,
+            place.score,
+            label,
+            code,
+            detail,
+        ])?;
+    }
+    Ok(())
+}
+
+/// Adds events behind those that the run has.
+pub(crate) fn insert_events(conn: &Connection, run_id: &str, events: &[RunEvent]) -> Result<()> {
+    let sql = "SELECT coalesce(max(event_no) + 1, 0) FROM run_events WHERE run_id = ?1";
+    let next: i64 = conn.prepare_cached(sql)?.query_row([run_id], |row| row.get(0))?;
+    let sql = "INSERT INTO run_events (run_id, event_no, name, detail) VALUES (?1, ?2, ?3, ?4)";
+    let mut statement = conn.prepare_cached(sql)?;
+    for (event_no, event) in (next..).zip(events) {
+        let detail = Value::Object(event.detail.clone()).to_string();
+        statement.execute(params![run_id, event_no, event.name, detail])?;
+    }
+    Ok(())
+}
+
+/// The ids of up to two runs that begin with these hex digits.
+pub(crate) fn ids(conn: &Connection, prefix: &str) -> Result<Vec<String>> {
+    // No hex digit sorts behind `f`.
+    let sql = "SELECT run_id FROM runs WHERE run_id BETWEEN ?1 AND ?1 || 'g' ORDER BY run_id LIMIT 2";
+    let mut statement = conn.prepare_cached(sql)?;
+    let rows = statement.query_map([prefix], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The run with this id, as its rows have it; nothing in them was checked.
+pub(crate) fn get(conn: &Connection, run_id: &str) -> Result<Option<Manifest>> {
+    let sql = "SELECT run_id, created_at, query, generation, generation_digest, policy_digest, acl_epoch, settings, \
+               nonce, chars, tokens, truncated, unverified_source, prompt_hash FROM runs WHERE run_id = ?1";
+    let store_id = settings::store_id(conn)?;
+    let run = conn.prepare_cached(sql)?.query_row([run_id], |row| read(row, store_id)).optional();
+    let Some((mut run, settings)) = run.map_err(|error| damaged(run_id, error))? else { return Ok(None) };
+    run.settings = object(run_id, &settings)?;
+    read_hits(conn, &mut run)?;
+    run.events = events(conn, run_id)?;
+    Ok(Some(run))
+}
+
+/// The run but for its settings, which are JSON still, its chunks and its events.
+fn read(row: &Row<'_>, store_id: String) -> rusqlite::Result<(Manifest, String)> {
+    let run = Manifest {
+        format: MANIFEST_FORMAT,
+        run_id: row.get(0)?,
+        created_at: row.get(1)?,
+        store_id,
+        query: row.get(2)?,
+        generation: row.get(3)?,
+        generation_digest: row.get(4)?,
+        policy_digest: row.get(5)?,
+        acl_epoch: row.get(6)?,
+        settings: Map::new(),
+        nonce: row.get(8)?,
+        chars: row.get(9)?,
+        tokens: row.get(10)?,
+        truncated: row.get(11)?,
+        unverified_source: row.get(12)?,
+        prompt_hash: row.get(13)?,
+        shown: Vec::new(),
+        refused: Vec::new(),
+        events: Vec::new(),
+    };
+    Ok((run, row.get(7)?))
+}
+
+fn read_hits(conn: &Connection, run: &mut Manifest) -> Result<()> {
+    let sql = "SELECT chunk_id, source_id, path, start_line, end_line, start_byte, end_byte, content_hash, \
+               document_hash, score, label, code, detail FROM run_hits WHERE run_id = ?1 ORDER BY hit_no";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query([&run.run_id])?;
+    while let Some(row) = rows.next()? {
+        let hit = read_hit(row).map_err(|error| damaged(&run.run_id, error))?;
+        match hit {
+            Hit::Shown(shown) => run.shown.push(shown),
+            Hit::Refused(refused) => run.refused.push(refused),
+        }
+    }
+    Ok(())
+}
+
+enum Hit {
+    Shown(Shown),
+    Refused(Refused),
+}
+
+fn read_hit(row: &Row<'_>) -> rusqlite::Result<Hit> {
+    let label: Option<String> = row.get(10)?;
+    let refused = Refused {
+        chunk_id: row.get(0)?,
+        source_id: row.get(1)?,
+        path: row.get(2)?,
+        start_line: row.get(3)?,
+        end_line: row.get(4)?,
+        start_byte: row.get(5)?,
+        end_byte: row.get(6)?,
+        content_hash: row.get(7)?,
+        document_hash: row.get(8)?,
+        score: row.get(9)?,
+        code: row.get::<_, Option<String>>(11)?.unwrap_or_default(),
+        detail: row.get::<_, Option<String>>(12)?.unwrap_or_default(),
+    };
+    let Some(label) = label else { return Ok(Hit::Refused(refused)) };
+    Ok(Hit::Shown(Shown {
+        label,
+        chunk_id: refused.chunk_id,
+        source_id: refused.source_id,
+        path: refused.path,
+        start_line: refused.start_line,
+        end_line: refused.end_line,
+        start_byte: refused.start_byte,
+        end_byte: refused.end_byte,
+        content_hash: refused.content_hash,
+        document_hash: refused.document_hash,
+        score: row.get(9)?,
+    }))
+}
+
+fn events(conn: &Connection, run_id: &str) -> Result<Vec<RunEvent>> {
+    let sql = "SELECT name, detail FROM run_events WHERE run_id = ?1 ORDER BY event_no";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query([run_id])?;
+    let mut events = Vec::new();
+    while let Some(row) = rows.next()? {
+        let read = |row: &Row<'_>| Ok((row.get(0)?, row.get::<_, String>(1)?));
+        let (name, detail) = read(row).map_err(|error| damaged(run_id, error))?;
+        events.push(RunEvent { name, detail: object(run_id, &detail)? });
+    }
+    Ok(events)
+}
+
+fn object(run_id: &str, json: &str) -> Result<Map<String, Value>> {
+    serde_json::from_str(json)
+        .map_err(|_| Error::Damaged { detail: format!("run {run_id}: {json:?} is not a JSON object") })
+}
+
+/// A value that can't be read is damage; all else is what SQLite says it is.
+fn damaged(run_id: &str, error: rusqlite::Error) -> Error {
+    use rusqlite::Error::{FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, Utf8Error};
+    match error {
+        FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) | Utf8Error(..) => {
+            Error::Damaged { detail: format!("run {run_id} can't be read: {error}") }
+        }
+        error => error.into(),
+    }
+}
