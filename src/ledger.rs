@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::error::{Error, Result};
 use crate::model::{ChunkId, Citation, Span};
 use crate::store::answers::{self, AnswerRow, CitationRow, PublishedCitation, SpanColumns, ValueRow};
-use crate::store::{Connection, Store, chunks, documents, settings};
+use crate::store::{Connection, Store, chunks, documents, runs, settings};
 use crate::verify::{JudgedClaim, Outcome, Verification};
 
 /// A judged answer, to be kept.
@@ -95,7 +95,7 @@ impl Store {
     pub fn record_answer(&self, record: &AnswerRecord<'_>) -> Result<String> {
         let AnswerRecord { verification, synthesiser, stop_reason, calls } = *record;
         self.write(|tx| {
-            if !answers::has_run(tx, &verification.run_id)? {
+            if !runs::exists(tx, &verification.run_id)? {
                 return Err(Error::NotFound { what: format!("run {} in the store", verification.run_id) });
             }
             let row = AnswerRow {

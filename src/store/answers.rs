@@ -1,6 +1,6 @@
 //! `answers`, `claims`, `claim_values` and `citations`: what was answered, and how it was judged.
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use crate::error::Result;
 use crate::model::Span;
@@ -211,10 +211,4 @@ pub(crate) fn list(conn: &Connection, limit: u64) -> Result<Vec<AnswerLine>> {
         })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
-/// Whether a run is stored.
-pub(crate) fn has_run(conn: &Connection, run_id: &str) -> Result<bool> {
-    let mut statement = conn.prepare_cached("SELECT 1 FROM runs WHERE run_id = ?1")?;
-    Ok(statement.query_row([run_id], |_| Ok(())).optional()?.is_some())
 }

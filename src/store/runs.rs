@@ -92,6 +92,12 @@ pub(crate) fn ids(conn: &Connection, prefix: &str) -> Result<Vec<String>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Whether a run is stored.
+pub(crate) fn exists(conn: &Connection, run_id: &str) -> Result<bool> {
+    let mut statement = conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM runs WHERE run_id = ?1)")?;
+    Ok(statement.query_row([run_id], |row| row.get(0))?)
+}
+
 /// The run with this id, as its rows have it; nothing in them was checked.
 pub(crate) fn get(conn: &Connection, run_id: &str) -> Result<Option<Manifest>> {
     let sql = "SELECT run_id, created_at, query, generation, generation_digest, policy_digest, acl_epoch, settings, \

@@ -51,11 +51,6 @@ pub(crate) fn write_next_chunk(conn: &Connection, next: i64) -> Result<()> {
     put(conn, "next_chunk", &next.to_string())
 }
 
-/// The id that the store was given when it was made.
-pub(crate) fn store_id(conn: &Connection) -> Result<String> {
-    get(conn, "store_id")?.ok_or_else(|| Error::Damaged { detail: "settings.store_id is missing".into() })
-}
-
 /// All settings, by key.
 pub(crate) fn all(conn: &Connection) -> Result<Vec<(String, String)>> {
     let mut statement = conn.prepare_cached("SELECT key, value FROM settings ORDER BY key")?;

@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use super::{Failed, VerifiedSpan, VerifyRequest};
 use crate::error::{Error, Result};
-use crate::evidence;
+use crate::gate::source::{SourceFault, SourceFile};
 use crate::gate::verdict::Verdict;
-use crate::model::{ChunkId, Digest, Span};
+use crate::model::{self, ChunkId, Digest, Span};
 use crate::store::documents::DocumentRow;
 use crate::store::{Connection, Store, chunks, documents, generations, settings, tombstones};
 
@@ -106,31 +106,37 @@ impl<'s> Context<'s> {
             std::collections::hash_map::Entry::Vacant(entry) => entry.insert(self.store.source_text(document)?),
         };
         let file = match file {
-            Ok(file) => Some(file),
+            Ok(file) => Some(file.as_str()),
             Err(_) if request.allow_unverified_source => None,
             Err(reason) => {
                 let detail = format!("the source file can't be compared: {reason}");
                 return Ok(Err(Failed::new(Verdict::Stale, detail)));
             }
         };
-        if file.as_ref().is_some_and(|file| Digest::of(file).to_string() != shown.document_hash) {
-            let detail = format!("{path} changed since the run; sync, and ask for evidence again");
-            return Ok(Err(Failed::new(Verdict::Stale, detail)));
-        }
         let text_hash = Digest::of(&shown.text);
-        if shown.stored_hash != Some(text_hash) || text_hash.to_string() != shown.content_hash {
-            let detail = "the stored text does not have the hash that it had in the run; run `ragdb check`";
-            return Ok(Err(Failed::new(Verdict::Integrity, detail)));
-        }
-        if let Some(file) = file {
-            let bytes = usize::try_from(shown.place.start_byte).ok().zip(usize::try_from(shown.place.end_byte).ok());
-            let Some((start, end)) = bytes.filter(|&(start, end)| file.get(start..end) == Some(&shown.text)) else {
-                let detail = "the stored text is not what its unchanged source file has there; run `ragdb check`";
+        let as_shown = text_hash.to_string() == shown.content_hash;
+        let stands = match file {
+            _ if shown.stored_hash != Some(text_hash) => Err(SourceFault::Hash),
+            Some(file) => SourceFile::new(file).holds(document.content_hash, &shown.place, &shown.text),
+            None => Ok(()),
+        };
+        match stands {
+            Err(SourceFault::Changed) => {
+                let detail = format!("{path} changed since the run; sync, and ask for evidence again");
+                return Ok(Err(Failed::new(Verdict::Stale, detail)));
+            }
+            Err(fault) => {
+                let detail = format!("{}; run `ragdb check`", fault.detail());
                 return Ok(Err(Failed::new(Verdict::Integrity, detail)));
-            };
-            debug_assert!(start <= end);
-            shown.chars_before = Some(file[..start].chars().count() as u64);
+            }
+            Ok(()) if !as_shown => {
+                let detail = "the chunk does not have the hash that the run showed it with";
+                return Ok(Err(Failed::new(Verdict::Integrity, detail)));
+            }
+            Ok(()) => {}
         }
+        let start = usize::try_from(shown.place.start_byte).unwrap_or(usize::MAX);
+        shown.chars_before = file.and_then(|file| Some(file.get(..start)?.chars().count() as u64));
         Ok(Ok(()))
     }
 
@@ -148,7 +154,7 @@ impl<'s> Context<'s> {
 }
 
 impl Shown {
-    fn load(conn: &Connection, entry: &evidence::Shown) -> Result<Self> {
+    fn load(conn: &Connection, entry: &model::Shown) -> Result<Self> {
         let mut shown = Self {
             label: entry.label.clone(),
             text: String::new(),
