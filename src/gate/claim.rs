@@ -1,13 +1,52 @@
 //! Whether a claim's values, identifiers and polarity stand in the cited span, and how much of it does. Pure.
+//!
+//! A claim is read into tokens, then into values, identifiers, cue words and words; so is what it cites, and the two
+//! are compared. Nothing is inferred: no synonyms, no conversion of units, no arithmetic. What can't be established
+//! that way is [`Verdict::Unsupported`]. The work is bounded by the lengths below, whatever the texts hold.
+
+mod dates;
+mod decide;
+mod decimal;
+mod identifiers;
+mod numerals;
+mod phrase;
+mod polarity;
+mod reading;
+mod sentence;
+mod support;
+#[cfg(test)]
+mod tests;
+mod token;
+mod units;
+mod values;
 
 use std::fmt;
 use std::ops::Range;
 
 use super::verdict::Verdict;
+use decide::{Basis, Outcome};
+use reading::Reading;
+use sentence::Piece;
+
+pub use support::WordOverlap;
+
+/// The support that a claim with a quote needs where nothing else is asked for; `docs/claims.md` has what it was
+/// measured on.
+pub const LEAST_SUPPORT: f64 = 0.85;
+
+/// Claims and texts beyond these are not read.
+const MAX_CLAIM_BYTES: usize = 4096;
+const MAX_TEXT_BYTES: usize = 1 << 20;
+const MAX_PIECES: usize = 2000;
+
+/// Without a quote, a mismatch is told only of a sentence that has at least this much of the claim: another sentence
+/// is about something else.
+const SAME_TOPIC: f64 = 0.5;
 
 /// Scores how much of a claim a span supports.
 pub trait SupportScorer: Send + Sync {
-    /// From 0 (nothing) to 1 (all of it). `span` is the sentence or sentences that are cited.
+    /// From 0 (nothing) to 1 (all of it). `span` is the sentence or sentences that are cited, on one line; before them
+    /// the headings above, one a line, and an empty line.
     fn score(&self, claim: &str, span: &str) -> f64;
 
     /// A stable name and version, kept with what it scored.
@@ -89,26 +128,113 @@ pub(crate) struct ClaimCheck {
     pub warnings: Vec<String>,
 }
 
-/// The default scorer: which share of the claim's words stands in the span.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct WordOverlap;
-
-impl SupportScorer for WordOverlap {
-    fn score(&self, _claim: &str, _span: &str) -> f64 {
-        0.0
+/// Holds a claim to what it cites. `least` is the support that a claim needs to be verified.
+pub(crate) fn check(claim: &str, cited: &Cited<'_>, scorer: &dyn SupportScorer, least: f64) -> ClaimCheck {
+    if claim.len() > MAX_CLAIM_BYTES || cited.text.len() > MAX_TEXT_BYTES {
+        return refused("the claim or the cited text is too long to be read");
     }
-
-    fn name(&self) -> &'static str {
-        "word_overlap/1"
+    let reading = Reading::of(claim);
+    if !reading.has_content() {
+        return refused("the claim states nothing that could be checked");
+    }
+    let pieces = sentence::pieces(cited.text);
+    let headings = cited.headings.join("\n");
+    let checker = Checker { claim, reading, scorer, least, heading_reading: Reading::of(&headings), headings };
+    match &cited.quote {
+        None => checker.unquoted(&pieces),
+        Some(range) => match cited.text.get(range.clone()).filter(|quote| !quote.trim().is_empty()) {
+            Some(quote) => checker.quoted(quote, range, &pieces),
+            None => checker.report(Outcome::unsupported("the quote has no text"), 0.0, 0..0, None),
+        },
     }
 }
 
-/// The support that a claim needs by default.
-pub const LEAST_SUPPORT: f64 = 0.5;
+fn refused(detail: &str) -> ClaimCheck {
+    ClaimCheck {
+        verdict: Verdict::Unsupported,
+        detail: detail.to_owned(),
+        values: Vec::new(),
+        support: 0.0,
+        span: 0..0,
+        warnings: Vec::new(),
+    }
+}
 
-/// Holds a claim to what it cites. `least` is the support that a claim needs to be verified.
-pub(crate) fn check(claim: &str, cited: &Cited<'_>, scorer: &dyn SupportScorer, least: f64) -> ClaimCheck {
-    let support = scorer.score(claim, cited.text);
-    let verdict = if support >= least { Verdict::Verified } else { Verdict::Unsupported };
-    ClaimCheck { verdict, detail: String::new(), values: Vec::new(), support, span: 0..0, warnings: Vec::new() }
+struct Checker<'a> {
+    claim: &'a str,
+    reading: Reading,
+    scorer: &'a dyn SupportScorer,
+    least: f64,
+    headings: String,
+    heading_reading: Reading,
+}
+
+impl Checker<'_> {
+    /// The scorer's support, held to its range.
+    fn support(&self, sentence: &str) -> f64 {
+        let score = if self.headings.is_empty() {
+            self.scorer.score(self.claim, sentence)
+        } else {
+            self.scorer.score(self.claim, &format!("{}\n\n{sentence}", self.headings))
+        };
+        if score.is_finite() { score.clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    fn quoted(&self, quote: &str, range: &Range<usize>, pieces: &[Piece]) -> ClaimCheck {
+        let around = pieces.iter().filter(|piece| piece.range.start < range.end && range.start < piece.range.end);
+        let sentence = around.map(|piece| piece.says.as_str()).collect::<Vec<_>>().join(" ");
+        let support = self.support(&sentence);
+        let (quote, sentence) = (Reading::of(quote), Reading::of(&sentence));
+        let basis = Basis { region: &quote, sentence: &sentence, headings: &self.heading_reading };
+        let outcome = decide::decide(&self.reading, &basis, support, self.least);
+        self.report(outcome, support, range.clone(), Some(&quote))
+    }
+
+    fn unquoted(&self, pieces: &[Piece]) -> ClaimCheck {
+        if pieces.len() > MAX_PIECES {
+            return refused("the cited text has too many sentences to look at each; quote the one that is meant");
+        }
+        // Halfway between what a quote needs and every word.
+        let least = f64::midpoint(self.least.min(1.0), 1.0);
+        let mut best: Option<(bool, f64, Outcome, &Piece, Reading)> = None;
+        for piece in pieces {
+            let support = self.support(&piece.says);
+            if best.as_ref().is_some_and(|(verified, most, ..)| *verified && *most >= support) {
+                continue;
+            }
+            let region = Reading::of(&piece.says);
+            let basis = Basis { region: &region, sentence: &region, headings: &self.heading_reading };
+            let outcome = decide::decide(&self.reading, &basis, support, least);
+            let verified = outcome.verdict.is_verified();
+            let better = best.as_ref().is_none_or(|(had, most, ..)| (verified, support) > (*had, *most));
+            if better {
+                best = Some((verified, support, outcome, piece, region));
+            }
+        }
+        match best {
+            Some((true, support, outcome, piece, region)) => {
+                self.report(outcome, support, piece.range.clone(), Some(&region))
+            }
+            Some((false, support, outcome, _, region)) if support >= SAME_TOPIC => {
+                self.report(outcome, support, 0..0, Some(&region))
+            }
+            Some((_, support, ..)) => {
+                let outcome = Outcome::unsupported("no sentence of the cited text says most of what the claim says");
+                self.report(outcome, support, 0..0, None)
+            }
+            None => self.report(Outcome::unsupported("the cited text has no sentence"), 0.0, 0..0, None),
+        }
+    }
+
+    fn report(&self, outcome: Outcome, support: f64, span: Range<usize>, region: Option<&Reading>) -> ClaimCheck {
+        let span = if outcome.verdict.is_verified() { span } else { 0..0 };
+        ClaimCheck {
+            verdict: outcome.verdict,
+            detail: outcome.detail,
+            values: decide::claim_values(self.claim, &self.reading, region, &self.heading_reading),
+            support,
+            span,
+            warnings: outcome.warnings,
+        }
+    }
 }

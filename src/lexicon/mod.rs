@@ -24,6 +24,7 @@ use word::{Visitor, Word};
 
 pub(crate) use floor::{DEFAULT_FLOOR, FloorRule};
 pub(crate) use query::{LexedQuery, QueryTerm, QueryUnit};
+pub(crate) use stem::stem;
 pub(crate) use terms::TermCounts;
 
 /// The version of the rules that turn text into terms; part of the policy.

@@ -1,5 +1,6 @@
 //! English Snowball stems with a bounded cache, and the hash by which terms are looked up.
 
+use std::borrow::Cow;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::LazyLock;
 
@@ -17,6 +18,12 @@ const FIRST_SLOTS: usize = 1 << 6;
 /// Drawn once a process, so that nobody can prepare a text whose terms all collide. Nothing that is stored or
 /// ordered depends on it.
 static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0x5eed_u32));
+
+/// The stem of one folded word, by the same rules as [`Stems`] and without its cache.
+pub(crate) fn stem(word: &str) -> Cow<'_, str> {
+    let stemmed = word.bytes().all(|byte| byte.is_ascii_lowercase()) && (3..=LONGEST_STEMMED).contains(&word.len());
+    if stemmed { Stemmer::create(Algorithm::English).stem(word) } else { Cow::Borrowed(word) }
+}
 
 /// A fast hash of a term. Differs from process to process.
 #[derive(Clone, Copy)]

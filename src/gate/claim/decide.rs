@@ -1,0 +1,250 @@
+//! The decision: a claim against the text that it is held to, one check after the other.
+
+use super::identifiers;
+use super::polarity::{self, Agreement};
+use super::reading::Reading;
+use super::support;
+use super::token::Token;
+use super::values::{Content, Likeness, Value};
+use super::{ClaimValue, ValueKind};
+use crate::gate::verdict::Verdict;
+
+/// What a claim is held to.
+pub(super) struct Basis<'a> {
+    /// The quote, or the sentence.
+    pub(super) region: &'a Reading,
+    /// The sentence or sentences around the region.
+    pub(super) sentence: &'a Reading,
+    pub(super) headings: &'a Reading,
+}
+
+/// A verdict with its reason.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Outcome {
+    pub(super) verdict: Verdict,
+    pub(super) detail: String,
+    pub(super) warnings: Vec<String>,
+}
+
+impl Outcome {
+    fn new(verdict: Verdict, detail: impl Into<String>) -> Self {
+        Self { verdict, detail: detail.into(), warnings: Vec::new() }
+    }
+
+    /// Nothing was shown either way.
+    pub(super) fn unsupported(detail: impl Into<String>) -> Self {
+        Self::new(Verdict::Unsupported, detail)
+    }
+}
+
+/// Decides; the mismatches in the order of the verdicts, then what stays open.
+pub(super) fn decide(claim: &Reading, basis: &Basis<'_>, support: f64, least: f64) -> Outcome {
+    let mut open: Option<String> = None;
+    for value in &claim.values {
+        let written = claim.written(value);
+        match likeness(value, basis.region) {
+            Likeness::Same => {}
+            Likeness::Different => {
+                return Outcome::new(Verdict::ValueMismatch, not_there(&written, &basis.region.values_written()));
+            }
+            Likeness::OtherUnit => {
+                let there = basis.region.values_written();
+                return Outcome::new(Verdict::UnitMismatch, not_there(&written, &there));
+            }
+            Likeness::Unclear => {
+                open = Some(format!("whether {written:?} is what the cited text says of it can't be told"));
+            }
+        }
+    }
+    let agreement = polarity::agreement(&claim.cues, &basis.region.cues);
+    let leans = leans_on_the_sentence(claim, basis, least);
+    let around = polarity::agreement(&claim.cues, &basis.sentence.cues);
+    match (agreement, &around) {
+        (Agreement::Opposed(why), _) => return Outcome::new(Verdict::PolarityMismatch, why),
+        (Agreement::Unclear(why), _) => open = open.or(Some(why)),
+        (Agreement::Same, Agreement::Opposed(why)) if leans => {
+            return Outcome::new(Verdict::PolarityMismatch, format!("{why}, outside the quote"));
+        }
+        (Agreement::Same, Agreement::Unclear(why)) if leans => {
+            open = open.or_else(|| Some(format!("{why}, outside the quote")));
+        }
+        _ => {}
+    }
+    for identifier in &claim.identifiers {
+        let name = &claim.tokens[identifier.tokens.clone()];
+        if stands(name, basis.region) || stands(name, basis.headings) {
+            continue;
+        }
+        let detail = format!("{:?} does not stand in the cited text", identifier.name);
+        if !identifier.soft {
+            return Outcome::new(Verdict::IdentifierMismatch, detail);
+        }
+        open = open.or(Some(detail));
+    }
+    if basis.region.question != claim.question {
+        open = open.or_else(|| Some("only one of the claim and the cited text is a question".to_owned()));
+    }
+    open = open.or_else(|| scattered(claim, basis));
+    if support < least {
+        open =
+            open.or_else(|| Some(format!("{support:.2} of the claim stands in the cited text; {least:.2} is needed")));
+    }
+    if let Some(why) = open {
+        return Outcome::unsupported(why);
+    }
+    let warnings = match around {
+        Agreement::Same => Vec::new(),
+        Agreement::Opposed(why) | Agreement::Unclear(why) => {
+            vec![format!("the sentence around the quote says more ({why}): {}", basis.sentence.shown())]
+        }
+    };
+    Outcome { warnings, ..Outcome::new(Verdict::Verified, "its values and words stand in the cited text") }
+}
+
+/// Whether the quote alone has too little of the claim, so that the sentence around it must agree as well.
+fn leans_on_the_sentence(claim: &Reading, basis: &Basis<'_>, least: f64) -> bool {
+    support::align(claim, basis.region, basis.headings).share() < least
+}
+
+fn not_there(written: &str, there: &[String]) -> String {
+    if there.is_empty() {
+        return format!("the claim says {written:?}, the cited text has no value");
+    }
+    format!("the claim says {written:?}, the cited text {}", there.join(", "))
+}
+
+fn stands(name: &[Token], text: &Reading) -> bool {
+    identifiers::stands(name, &text.tokens)
+}
+
+fn likeness(value: &Value, region: &Reading) -> Likeness {
+    region.values.iter().map(|other| value.likeness(other)).max().unwrap_or(Likeness::Different)
+}
+
+fn same_kind(a: &Value, b: &Value) -> bool {
+    match (&a.content, &b.content) {
+        (Content::Date(_), Content::Date(_)) => true,
+        (Content::Quantity(a), Content::Quantity(b)) => a.unit == b.unit,
+        _ => false,
+    }
+}
+
+/// Where the text has other values like the claim's, which of them belongs to what must be clear: the part that says
+/// what the claim says holds no other, and no border of clauses that the claim does not have.
+fn scattered(claim: &Reading, basis: &Basis<'_>) -> Option<String> {
+    let rivals: Vec<&Value> = basis
+        .region
+        .values
+        .iter()
+        .filter(|other| claim.values.iter().any(|value| same_kind(value, other)))
+        .filter(|other| claim.values.iter().all(|value| value.likeness(other) != Likeness::Same))
+        .collect();
+    if rivals.is_empty() {
+        return None;
+    }
+    let why = || Some("the cited text has several such values, and which is meant is not clear".to_owned());
+    let Some((from, to)) = support::align(claim, basis.region, basis.headings).window else { return why() };
+    let inside = rivals.iter().any(|rival| (from..=to).contains(&rival.tokens.start));
+    let borders = |tokens: &[Token]| tokens.iter().filter(|token| is_border(token)).count();
+    let crossed = borders(&basis.region.tokens[from..=to]);
+    if inside || crossed > borders(&claim.tokens) { why() } else { None }
+}
+
+fn is_border(token: &Token) -> bool {
+    matches!(
+        token.folded.as_str(),
+        "," | ";"
+            | ":"
+            | "—"
+            | "–"
+            | "("
+            | ")"
+            | "、"
+            | ","
+            | "and"
+            | "or"
+            | "but"
+            | "while"
+            | "whereas"
+            | "和"
+            | "与"
+            | "及"
+            | "或"
+            | "而"
+            | "但"
+    ) && !token.is(':')
+}
+
+impl Reading {
+    /// A value as it is written.
+    fn written(&self, value: &Value) -> String {
+        let tokens = &self.tokens[value.tokens.clone()];
+        tokens.iter().enumerate().fold(String::new(), |mut text, (index, token)| {
+            if index > 0 && token.spaced {
+                text.push(' ');
+            }
+            text.extend(token.cased.chars().take(60));
+            text
+        })
+    }
+
+    fn values_written(&self) -> Vec<String> {
+        self.values.iter().take(6).map(|value| format!("{:?}", self.written(value))).collect()
+    }
+
+    /// The text, shortened for a message.
+    fn shown(&self) -> String {
+        const LONGEST: usize = 60;
+        let mut text = self.tokens.iter().take(LONGEST).enumerate().fold(String::new(), |mut text, (index, token)| {
+            if index > 0 && token.spaced {
+                text.push(' ');
+            }
+            text.push_str(&token.cased);
+            text
+        });
+        if self.tokens.len() > LONGEST {
+            text.push('…');
+        }
+        text
+    }
+}
+
+/// The claim's values and identifiers, and whether each stands in the region.
+pub(super) fn claim_values(
+    text: &str,
+    claim: &Reading,
+    region: Option<&Reading>,
+    headings: &Reading,
+) -> Vec<ClaimValue> {
+    let written = |tokens: &[Token]| match (tokens.first(), tokens.last()) {
+        (Some(first), Some(last)) => text.get(first.range.start..last.range.end).unwrap_or_default().to_owned(),
+        _ => String::new(),
+    };
+    let values = claim.values.iter().map(|value| {
+        let kind = match &value.content {
+            Content::Date(_) => ValueKind::Date,
+            Content::Quantity(quantity) => match quantity.unit.as_deref() {
+                Some("%" | "‰") => ValueKind::Percent,
+                _ => ValueKind::Number,
+            },
+        };
+        ClaimValue {
+            kind,
+            written: written(&claim.tokens[value.tokens.clone()]),
+            value: value.canonical(),
+            unit: value.unit().map(str::to_owned),
+            stands: region.is_some_and(|region| likeness(value, region) == Likeness::Same),
+        }
+    });
+    let identifiers = claim.identifiers.iter().filter(|identifier| !identifier.soft).map(|identifier| {
+        let tokens = &claim.tokens[identifier.tokens.clone()];
+        ClaimValue {
+            kind: ValueKind::Identifier,
+            written: written(tokens),
+            value: identifier.name.clone(),
+            unit: None,
+            stands: region.is_some_and(|region| stands(tokens, region)) || stands(tokens, headings),
+        }
+    });
+    values.chain(identifiers).collect()
+}

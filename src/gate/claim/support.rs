@@ -1,0 +1,93 @@
+//! How much of a claim stands in a text, in the claim's order.
+
+use std::collections::HashSet;
+
+use super::SupportScorer;
+use super::reading::{Reading, Unit};
+
+/// The default scorer: which share of the claim's words stands in the span, in the claim's order.
+///
+/// Words count by their stems, Chinese by characters, values by value; articles and forms of `be` do not count, small
+/// words such as prepositions count a quarter. Words of the headings count wherever they stand.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct WordOverlap;
+
+impl SupportScorer for WordOverlap {
+    fn score(&self, claim: &str, span: &str) -> f64 {
+        let (headings, sentence) = span.rsplit_once("\n\n").unwrap_or(("", span));
+        let (claim, sentence, headings) = (Reading::of(claim), Reading::of(sentence), Reading::of(headings));
+        align(&claim, &sentence, &headings).share()
+    }
+
+    fn name(&self) -> &'static str {
+        "word_overlap/1"
+    }
+}
+
+/// Texts of more units than this are not compared.
+const MOST_CLAIM_UNITS: usize = 512;
+const MOST_SPAN_UNITS: usize = 8192;
+
+/// The longest common sequence of a claim and a span.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Alignment {
+    matched: u32,
+    total: u32,
+    /// The first and the last token of the span that take part.
+    pub(super) window: Option<(usize, usize)>,
+}
+
+impl Alignment {
+    /// The share of the claim that is matched, by weight.
+    pub(super) fn share(self) -> f64 {
+        if self.total == 0 { 0.0 } else { f64::from(self.matched) / f64::from(self.total) }
+    }
+}
+
+/// Aligns a claim with a span; of equally good ways the one that ends first, and of those the shortest.
+pub(super) fn align(claim: &Reading, span: &Reading, headings: &Reading) -> Alignment {
+    if claim.units.len() > MOST_CLAIM_UNITS || span.units.len() > MOST_SPAN_UNITS {
+        return Alignment::default();
+    }
+    let in_span: HashSet<&str> = span.units.iter().map(|unit| unit.key.as_str()).collect();
+    let in_headings: HashSet<&str> = headings.units.iter().map(|unit| unit.key.as_str()).collect();
+    let by_heading = |unit: &&Unit| {
+        let key = unit.key.as_str();
+        !key.starts_with('=') && !in_span.contains(key) && in_headings.contains(key)
+    };
+    let weight = |units: &[&Unit]| units.iter().map(|unit| unit.weight).sum::<u32>();
+    let total = claim.units.iter().map(|unit| unit.weight).sum();
+    let (above, rest): (Vec<&Unit>, Vec<&Unit>) = claim.units.iter().partition(by_heading);
+    let (best, window) = longest(&rest, &span.units);
+    Alignment { matched: weight(&above) + best, total, window }
+}
+
+/// The heaviest common sequence: its weight, and the tokens of the span where it begins and ends.
+fn longest(claim: &[&Unit], span: &[Unit]) -> (u32, Option<(usize, usize)>) {
+    // For each count of the claim's units: the weight so far, and the latest place of the span where that begins.
+    let mut row = vec![(0_u32, 0_usize); claim.len() + 1];
+    let mut best = (0, None);
+    for unit in span {
+        let mut diagonal = row[0];
+        for (index, wanted) in claim.iter().enumerate() {
+            let above = row[index + 1];
+            if wanted.key == unit.key {
+                let start = if diagonal.0 == 0 { unit.at } else { diagonal.1 };
+                let candidate = (diagonal.0 + wanted.weight, start);
+                if candidate > row[index + 1] {
+                    row[index + 1] = candidate;
+                }
+            }
+            if row[index] > row[index + 1] {
+                row[index + 1] = row[index];
+            }
+            diagonal = above;
+        }
+        let (weight, start) = row[claim.len()];
+        let shorter = |(from, to): (usize, usize)| unit.at - start < to - from;
+        if weight > best.0 || weight == best.0 && weight > 0 && best.1.is_some_and(shorter) {
+            best = (weight, Some((start, unit.at)));
+        }
+    }
+    best
+}
