@@ -1,7 +1,8 @@
 //! One reading of a text: its values, identifiers and cues, and the units by which it is compared with another.
 
+use super::cues;
 use super::identifiers::{self, Identifier};
-use super::polarity::{self, Class, Cue};
+use super::polarity::{Class, Cue};
 use super::token::{self, Kind, Token};
 use super::values::{self, Value};
 
@@ -64,7 +65,7 @@ impl Reading {
         let mut ends = Vec::new();
         while at < tokens.len() {
             if at >= opposite_end
-                && let Some((class, next)) = polarity::opposite(&tokens, at)
+                && let Some((class, next)) = cues::opposite(&tokens, at)
             {
                 self.cues.push(Cue { class, words: words(&tokens[at..next]), at, anchor: None });
                 ends.push(next);
@@ -80,13 +81,18 @@ impl Reading {
                 continue;
             }
             if at >= cue_end
-                && let Some((class, next)) = polarity::cue(&tokens, at)
+                && let Some((class, next)) = cues::cue(&tokens, at)
             {
-                cue_end = next;
                 if class != Class::Neutral {
                     self.cues.push(Cue { class, words: words(&tokens[at..next]), at, anchor: None });
                     ends.push(next);
                 }
+                if class.is_closed() {
+                    self.units.push(Unit { key: format!("!{class:?}"), weight: SMALL, at });
+                    at = next;
+                    continue;
+                }
+                cue_end = next;
             }
             if let Some(identifier) = identifiers::identifier(&tokens, at, shouting) {
                 at = self.add_identifier(&tokens, identifier);
