@@ -117,7 +117,7 @@ pub use evidence::budget::{ApproximateTokens, TokenCounter};
 pub use evidence::prompt::EvidenceBlock;
 pub use evidence::{Manifest, Refused, RunEvent, Shown};
 pub use gate::claim::{ClaimValue, SupportScorer, ValueKind, WordOverlap};
-pub use gate::proposal::{ProposedAnswer, ProposedCitation, ProposedClaim};
+pub use gate::proposal::{AnswerFormat, ProposedAnswer, ProposedCitation, ProposedClaim};
 pub use gate::quote::Normalisation;
 pub use gate::verdict::Verdict;
 pub use history::{GenerationDetail, GenerationDiff};

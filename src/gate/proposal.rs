@@ -1,6 +1,58 @@
 //! What a model proposes: an answer as claims with citations, read from the forms that models give. Pure; hostile input.
+//!
+//! JSON is `{"claims": [{"text", "citations": [{"ref", "quote"}]}]}`, also in one fence. Text is prose in which `[S1]`
+//! marks what was said before it: each sentence, list item, table row and heading is a claim, one without a mark has no
+//! citation, and nothing is left out. The forms of common APIs are text whose marks stand beside it.
+
+mod api;
+mod json;
+mod marks;
+mod sentences;
+#[cfg(test)]
+mod tests;
 
 use std::ops::Range;
+
+use crate::error::{Error, Result};
+
+/// The longest answer that is read.
+const MOST_BYTES: usize = 4 << 20;
+/// The most claims of an answer.
+const MOST_CLAIMS: usize = 1000;
+/// The most citations of a claim.
+const MOST_CITATIONS: usize = 100;
+
+/// In which form an answer is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum AnswerFormat {
+    /// Told from the text: JSON by its field `claims`, an API's response by its fields, else text.
+    #[default]
+    Auto,
+    /// `{"claims": [{"text", "citations": [{"ref", "quote"}]}]}`.
+    Json,
+    /// Prose with `[S1]` marks.
+    Text,
+    /// The response of a common API: Anthropic's messages with their citations, or OpenAI's chat completions and
+    /// responses.
+    Api,
+}
+
+impl AnswerFormat {
+    /// Every format.
+    pub const ALL: [Self; 4] = [Self::Auto, Self::Json, Self::Text, Self::Api];
+
+    /// The stable name, on the command line.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Json => "json",
+            Self::Text => "text",
+            Self::Api => "api",
+        }
+    }
+}
 
 /// An answer that was proposed and not yet judged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,4 +79,49 @@ pub struct ProposedCitation {
     pub quote: Option<String>,
     /// Where in the cited chunk it says the quote stands: characters (Unicode scalar values), from 0, end excluded.
     pub range: Option<Range<usize>>,
+}
+
+impl ProposedAnswer {
+    /// Reads an answer. `labels` are those of the run, in order: an API that counts documents means them by number.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where the text is not of the format, or is longer or holds more than an answer may.
+    pub fn parse(text: &str, format: AnswerFormat, labels: &[String]) -> Result<Self> {
+        if text.len() > MOST_BYTES {
+            return Err(invalid(format!("the answer has {} bytes; at most {MOST_BYTES} are read", text.len())));
+        }
+        let text = text.trim_start_matches('\u{feff}').trim();
+        let answer = match format {
+            AnswerFormat::Json => json::parse(text)?,
+            AnswerFormat::Text => marks::parse(text, &[], labels)?,
+            AnswerFormat::Api => api::parse(text, labels)?,
+            AnswerFormat::Auto => match api::detect(text)? {
+                AnswerFormat::Json => json::parse(text)?,
+                AnswerFormat::Api => api::parse(text, labels)?,
+                _ => marks::parse(text, &[], labels)?,
+            },
+        };
+        if answer.claims.len() > MOST_CLAIMS {
+            return Err(invalid(format!(
+                "the answer has {} claims; at most {MOST_CLAIMS} are read",
+                answer.claims.len()
+            )));
+        }
+        for (claim, number) in answer.claims.iter().zip(1..) {
+            if claim.citations.len() > MOST_CITATIONS {
+                let count = claim.citations.len();
+                return Err(invalid(format!(
+                    "claim {number} has {count} citations; at most {MOST_CITATIONS} are read"
+                )));
+            }
+            if claim.text.trim().is_empty() {
+                return Err(invalid(format!("claim {number} has no text")));
+            }
+        }
+        Ok(answer)
+    }
+}
+
+fn invalid(message: impl Into<String>) -> Error {
+    Error::Invalid { message: message.into() }
 }
