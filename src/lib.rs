@@ -59,6 +59,7 @@
 //! | check the store itself | [`Store::check`] with a [`CheckRequest`] |
 //! | ask with SQL | [`Store::sql`], and the ready questions of [`audits`] |
 //! | measure retrieval on a labelled set | [`evaluate_beir`] with a [`BeirRequest`], which gives a [`BeirReport`] |
+//! | measure the claim check on labelled claims | [`evaluate_claims`] with a [`ClaimsRequest`], which gives a [`ClaimsReport`] |
 //! | keep the file compact | [`Store::status`], [`Store::optimize`] |
 //!
 //! A `Store` is `Send + Sync`: share one among threads, by reference or in an `Arc`. Searches run side by side, each on
@@ -113,11 +114,18 @@ pub use config::{ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};
 pub use context::{ContextRequest, Evidence};
 pub use error::{DatabaseError, Error, Failure, Result};
 pub use eval::{BeirCase, BeirReport, BeirRequest, RetrievalMetrics, evaluate_beir};
+<<<<<<< HEAD
 pub use evidence::budget::{ApproximateTokens, TokenCounter};
 pub use evidence::prompt::EvidenceBlock;
 pub use evidence::{Manifest, Refused, RunEvent, Shown};
 pub use gate::claim::{ClaimValue, SupportScorer, ValueKind, WordOverlap};
 pub use gate::proposal::{AnswerFormat, ProposedAnswer, ProposedCitation, ProposedClaim};
+=======
+pub use eval::{ClaimLabel, ClaimsReport, ClaimsRequest, ClaimsSet, WrongClaim, evaluate_claims};
+pub use evidence::{Manifest, Refused, RunEvent, Shown};
+pub use gate::claim::{ClaimValue, LEAST_SUPPORT, SupportScorer, ValueKind, WordOverlap};
+pub use gate::proposal::{ProposedAnswer, ProposedCitation, ProposedClaim};
+>>>>>>> 3f0aba7 (Measure the claim check on labelled claims)
 pub use gate::quote::Normalisation;
 pub use gate::verdict::Verdict;
 pub use history::{GenerationDetail, GenerationDiff};

@@ -122,7 +122,7 @@ fn judgement(line: &str) -> std::result::Result<(&str, &str, i64), String> {
     Ok((query, document, grade))
 }
 
-fn records<R: BufRead, T: DeserializeOwned>(
+pub(super) fn records<R: BufRead, T: DeserializeOwned>(
     reader: R,
     path: &Path,
 ) -> impl Iterator<Item = Result<(u64, T)>> + use<R, T> {
@@ -143,7 +143,7 @@ fn json_message(error: &serde_json::Error) -> String {
 }
 
 /// The lines that are not blank, with their numbers; ends after the first error.
-fn lines<R: BufRead>(mut reader: R, path: &Path) -> impl Iterator<Item = Result<(u64, String)>> + use<R> {
+pub(super) fn lines<R: BufRead>(mut reader: R, path: &Path) -> impl Iterator<Item = Result<(u64, String)>> + use<R> {
     let path = path.to_owned();
     let mut number = 0;
     let mut failed = false;
@@ -172,7 +172,7 @@ fn lines<R: BufRead>(mut reader: R, path: &Path) -> impl Iterator<Item = Result<
     })
 }
 
-fn invalid(path: &Path, line: u64, message: &str) -> Error {
+pub(super) fn invalid(path: &Path, line: u64, message: &str) -> Error {
     Error::Invalid { message: format!("{}:{line}: {message}", path.display()) }
 }
 

@@ -4,10 +4,12 @@
 //! module: judgements are seen only after the rankings are made.
 
 mod beir;
+mod claims;
 mod corpus;
 mod metrics;
 mod run;
 
+pub use claims::{ClaimLabel, ClaimsReport, ClaimsRequest, ClaimsSet, WrongClaim, evaluate_claims};
 pub use run::{BeirCase, BeirReport, BeirRequest, RetrievalMetrics, evaluate_beir};
 
 #[cfg(test)]

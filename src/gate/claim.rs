@@ -150,6 +150,11 @@ pub(crate) fn check(claim: &str, cited: &Cited<'_>, scorer: &dyn SupportScorer, 
     }
 }
 
+/// The bytes of each sentence, list item, table row and line of code of a text.
+pub(crate) fn sentences(text: &str) -> Vec<Range<usize>> {
+    sentence::pieces(text).into_iter().map(|piece| piece.range).collect()
+}
+
 fn refused(detail: &str) -> ClaimCheck {
     ClaimCheck {
         verdict: Verdict::Unsupported,

@@ -7,21 +7,35 @@ use clap_complete::Shell;
 
 use super::verbs::{ChunkingArgs, parse_share};
 
-/// Measure retrieval on a labelled data set.
+/// Measure retrieval, or the claim check, on a labelled data set.
 ///
-/// A store is built from DIR/corpus.jsonl in a temporary folder; the queries of DIR/queries.jsonl are scored
+/// With --beir a store is built from DIR/corpus.jsonl in a temporary folder; the queries of DIR/queries.jsonl are scored
 /// against DIR/qrels/test.tsv, the layout of the BEIR collections. Neither ./ragdb.db nor ragdb.yaml is used, and no
 /// relevance floor.
+///
+/// With --claims the claims of DIR are held to the text that is cited for them: pairs.jsonl, with lines such as
+/// {"claim": "…", "text": "…", "quote": "…", "label": "supports"}, or the files of climate-fever and of SciFact. No
+/// store is used.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   ragdb eval --beir scifact
   ragdb eval --beir scifact --k 100 --json
-  ragdb eval --beir scifact --min-ndcg 0.65    exit 1 below it")]
+  ragdb eval --beir scifact --min-ndcg 0.65    exit 1 below it
+  ragdb eval --claims grounding")]
 pub struct EvalArgs {
     /// A folder in the BEIR layout
-    #[arg(long, value_name = "DIR", required = true)]
-    pub beir: PathBuf,
+    #[arg(long, value_name = "DIR", required_unless_present = "claims")]
+    pub beir: Option<PathBuf>,
+    /// A folder with labelled claims
+    #[arg(long, value_name = "DIR", conflicts_with = "beir")]
+    pub claims: Option<PathBuf>,
+    /// SciFact's corpus.jsonl, which has the abstracts of its claims
+    #[arg(long, value_name = "FILE", requires = "claims")]
+    pub abstracts: Option<PathBuf>,
+    /// The support that a claim with a quote needs, 0 to 1, instead of the default
+    #[arg(long, value_name = "X", requires = "claims", value_parser = parse_share)]
+    pub least_support: Option<f64>,
     /// How many documents of each ranking count, 1 to 1000
     #[arg(short, long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub k: u16,

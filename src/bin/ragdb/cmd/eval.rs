@@ -1,4 +1,6 @@
-//! `ragdb eval`: how good retrieval is on a labelled data set.
+//! `ragdb eval`: how good retrieval is on a labelled data set, and how good the claim check is.
+
+mod claims;
 
 use std::io;
 
@@ -65,10 +67,13 @@ struct CaseHit {
 
 /// Runs the verb.
 pub fn run(args: &EvalArgs, context: &mut Context) -> Result<Outcome, Stop> {
+    if let Some(folder) = &args.claims {
+        return claims::run(folder, args, context);
+    }
     let request = BeirRequest {
         k: args.k.into(),
         chunking: args.chunking.into(),
-        ..BeirRequest::new(&args.beir, std::env::temp_dir())
+        ..BeirRequest::new(args.beir.clone().unwrap_or_default(), std::env::temp_dir())
     };
     let view = EvalView::new(ragdb::evaluate_beir(&request)?, args);
     if !context.json && !view.failures.is_empty() {
