@@ -33,7 +33,7 @@ pub use support::WordOverlap;
 
 /// The support that a claim with a quote needs where nothing else is asked for; `docs/claims.md` has what it was
 /// measured on.
-pub const LEAST_SUPPORT: f64 = 0.85;
+pub const LEAST_SUPPORT: f64 = 0.9;
 
 /// Claims and texts beyond these are not read.
 const MAX_CLAIM_BYTES: usize = 4096;

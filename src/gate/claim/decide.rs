@@ -1,12 +1,12 @@
 //! The decision: a claim against the text that it is held to, one check after the other.
 
 use super::identifiers;
-use super::polarity::{self, Agreement};
-use super::reading::Reading;
-use super::support;
+use super::polarity::{self, Agreement, Class, Cue};
+use super::reading::{Reading, Unit};
+use super::support::{self, Alignment};
 use super::token::Token;
 use super::values::{Content, Likeness, Value};
-use super::{ClaimValue, ValueKind};
+use super::{ClaimValue, SAME_TOPIC, ValueKind};
 use crate::gate::verdict::Verdict;
 
 /// What a claim is held to.
@@ -17,6 +17,9 @@ pub(super) struct Basis<'a> {
     pub(super) sentence: &'a Reading,
     pub(super) headings: &'a Reading,
 }
+
+/// How many times the claim's own weight the part of the text may have over which the claim's words are spread.
+const MOST_SPREAD: u32 = 2;
 
 /// A verdict with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,11 +59,15 @@ pub(super) fn decide(claim: &Reading, basis: &Basis<'_>, support: f64, least: f6
             }
         }
     }
-    let agreement = polarity::agreement(&claim.cues, &basis.region.cues);
-    let leans = leans_on_the_sentence(claim, basis, least);
-    let around = polarity::agreement(&claim.cues, &basis.sentence.cues);
+    let alignment = support::align(claim, basis.region, basis.headings);
+    let agreement = polarity::agreement(&claim.cues, &basis.region.cues_at(alignment.window));
+    // Where the quote alone has too little of the claim, the sentence around it must agree as well.
+    let leans = alignment.share() < least;
+    let around_alignment = support::align(claim, basis.sentence, basis.headings);
+    let around = polarity::agreement(&claim.cues, &basis.sentence.cues_at(around_alignment.window));
     match (agreement, &around) {
-        (Agreement::Opposed(why), _) => return Outcome::new(Verdict::PolarityMismatch, why),
+        (Agreement::Opposed(why), _) if support >= SAME_TOPIC => return Outcome::new(Verdict::PolarityMismatch, why),
+        (Agreement::Opposed(why), _) => open = open.or(Some(why)),
         (Agreement::Unclear(why), _) => open = open.or(Some(why)),
         (Agreement::Same, Agreement::Opposed(why)) if leans => {
             return Outcome::new(Verdict::PolarityMismatch, format!("{why}, outside the quote"));
@@ -84,7 +91,13 @@ pub(super) fn decide(claim: &Reading, basis: &Basis<'_>, support: f64, least: f6
     if basis.region.question != claim.question {
         open = open.or_else(|| Some("only one of the claim and the cited text is a question".to_owned()));
     }
-    open = open.or_else(|| scattered(claim, basis));
+    open = open.or_else(|| scattered(claim, basis.region, &alignment));
+    if leans {
+        open = open.or_else(|| scattered(claim, basis.sentence, &around_alignment));
+    }
+    if !around_alignment.is_mostly_in_span() {
+        open = open.or_else(|| Some("most of the claim does not stand in the cited sentence".to_owned()));
+    }
     if support < least {
         open =
             open.or_else(|| Some(format!("{support:.2} of the claim stands in the cited text; {least:.2} is needed")));
@@ -99,11 +112,6 @@ pub(super) fn decide(claim: &Reading, basis: &Basis<'_>, support: f64, least: f6
         }
     };
     Outcome { warnings, ..Outcome::new(Verdict::Verified, "its values and words stand in the cited text") }
-}
-
-/// Whether the quote alone has too little of the claim, so that the sentence around it must agree as well.
-fn leans_on_the_sentence(claim: &Reading, basis: &Basis<'_>, least: f64) -> bool {
-    support::align(claim, basis.region, basis.headings).share() < least
 }
 
 fn not_there(written: &str, there: &[String]) -> String {
@@ -129,25 +137,42 @@ fn same_kind(a: &Value, b: &Value) -> bool {
     }
 }
 
+/// Why what matches may not be one statement: it is spread over much that the claim does not say, its denials stand
+/// elsewhere, or values compete.
+fn scattered(claim: &Reading, region: &Reading, alignment: &Alignment) -> Option<String> {
+    let (from, to) = alignment.window?;
+    let inside = from..=to;
+    let weight = |units: &[Unit]| units.iter().map(|unit| unit.weight).sum::<u32>();
+    let first = region.units.partition_point(|unit| unit.at < from);
+    let behind = region.units.partition_point(|unit| unit.at <= to);
+    if weight(&region.units[first..behind]) > MOST_SPREAD * weight(&claim.units) {
+        return Some("the claim's words are scattered over the cited text".to_owned());
+    }
+    if region.cues.iter().any(|cue| cue.class.is_closed() && !inside.contains(&cue.at)) {
+        return Some("what the cited text denies, demands or allows is not said of the claim's words".to_owned());
+    }
+    let opposite = |cue: &&Cue| matches!(cue.class, Class::Opposite(..));
+    let said = |wanted: Class| region.cues.iter().any(|cue| cue.class == wanted && inside.contains(&cue.at));
+    if let Some(cue) = claim.cues.iter().filter(opposite).find(|cue| !said(cue.class)) {
+        return Some(format!("the cited text does not say {:?} of it", cue.words));
+    }
+    rivals(claim, region, from, to)
+}
+
 /// Where the text has other values like the claim's, which of them belongs to what must be clear: the part that says
 /// what the claim says holds no other, and no border of clauses that the claim does not have.
-fn scattered(claim: &Reading, basis: &Basis<'_>) -> Option<String> {
-    let rivals: Vec<&Value> = basis
-        .region
+fn rivals(claim: &Reading, region: &Reading, from: usize, to: usize) -> Option<String> {
+    let rivals: Vec<&Value> = region
         .values
         .iter()
         .filter(|other| claim.values.iter().any(|value| same_kind(value, other)))
         .filter(|other| claim.values.iter().all(|value| value.likeness(other) != Likeness::Same))
         .collect();
-    if rivals.is_empty() {
-        return None;
-    }
-    let why = || Some("the cited text has several such values, and which is meant is not clear".to_owned());
-    let Some((from, to)) = support::align(claim, basis.region, basis.headings).window else { return why() };
     let inside = rivals.iter().any(|rival| (from..=to).contains(&rival.tokens.start));
     let borders = |tokens: &[Token]| tokens.iter().filter(|token| is_border(token)).count();
-    let crossed = borders(&basis.region.tokens[from..=to]);
-    if inside || crossed > borders(&claim.tokens) { why() } else { None }
+    let crossed = borders(&region.tokens[from..=to]) > borders(&claim.tokens);
+    let unclear = !rivals.is_empty() && (inside || crossed);
+    unclear.then(|| "the cited text has several such values, and which is meant is not clear".to_owned())
 }
 
 fn is_border(token: &Token) -> bool {
@@ -176,6 +201,13 @@ fn is_border(token: &Token) -> bool {
 }
 
 impl Reading {
+    /// The cues; those of roles only within the window, where the claim's words stand.
+    fn cues_at(&self, window: Option<(usize, usize)>) -> Vec<Cue> {
+        let (from, to) = window.unwrap_or((0, usize::MAX));
+        let kept = |cue: &&Cue| cue.class != Class::Voice || (from..=to).contains(&cue.at);
+        self.cues.iter().filter(kept).cloned().collect()
+    }
+
     /// A value as it is written.
     fn written(&self, value: &Value) -> String {
         let tokens = &self.tokens[value.tokens.clone()];
@@ -246,5 +278,8 @@ pub(super) fn claim_values(
             stands: region.is_some_and(|region| stands(tokens, region)) || stands(tokens, headings),
         }
     });
-    values.chain(identifiers).collect()
+    let mut all: Vec<ClaimValue> = values.chain(identifiers).collect();
+    // What stands between backticks was read twice: as it stands there, and as what it is.
+    all.dedup_by(|next, kept| next.kind == ValueKind::Identifier && next.value == kept.value);
+    all
 }

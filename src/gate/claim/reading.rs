@@ -88,7 +88,7 @@ impl Reading {
                     ends.push(next);
                 }
                 if class.is_closed() {
-                    self.units.push(Unit { key: format!("!{class:?}"), weight: SMALL, at });
+                    self.units.push(Unit { key: format!("!{class:?}"), weight: CONTENT, at });
                     at = next;
                     continue;
                 }

@@ -32,12 +32,18 @@ const MOST_SPAN_UNITS: usize = 8192;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Alignment {
     matched: u32,
+    by_headings: u32,
     total: u32,
     /// The first and the last token of the span that take part.
     pub(super) window: Option<(usize, usize)>,
 }
 
 impl Alignment {
+    /// Whether half of the claim or more is matched in the span itself, not in the headings.
+    pub(super) fn is_mostly_in_span(self) -> bool {
+        self.window.is_some() && 2 * (self.matched - self.by_headings) >= self.total
+    }
+
     /// The share of the claim that is matched, by weight.
     pub(super) fn share(self) -> f64 {
         if self.total == 0 { 0.0 } else { f64::from(self.matched) / f64::from(self.total) }
@@ -59,7 +65,8 @@ pub(super) fn align(claim: &Reading, span: &Reading, headings: &Reading) -> Alig
     let total = claim.units.iter().map(|unit| unit.weight).sum();
     let (above, rest): (Vec<&Unit>, Vec<&Unit>) = claim.units.iter().partition(by_heading);
     let (best, window) = longest(&rest, &span.units);
-    Alignment { matched: weight(&above) + best, total, window }
+    let by_headings = weight(&above);
+    Alignment { matched: by_headings + best, by_headings, total, window }
 }
 
 /// The heaviest common sequence: its weight, and the tokens of the span where it begins and ends.

@@ -34,13 +34,28 @@ fn refunds(#[case] text: &str, #[case] claim: &str, #[case] verdict: Verdict) {
 
 proptest! {
     #[test]
-    fn anything_is_read(claim in "\\PC{0,60}", text in "\\PC{0,200}") {
-        let got = judged(&claim, &text);
-        prop_assert!(got.span.end <= text.len());
-        let _ = judged_quote(&claim, &text, &text);
+    fn anything_is_read(
+        claim in "[ -~]{0,40}|\\PC{0,40}|[0-9,.%一二十百千万亿点分之天年月日至内~-]{0,40}",
+        text in "\\PC{0,120}|[0-9,.%一二十百千万亿点分之天年月日至内~| \n`-]{0,120}",
+    ) {
+        let check = judged(&claim, &text);
+        prop_assert!(text.get(check.span.clone()).is_some());
+        prop_assert!((0.0..=1.0).contains(&check.support));
+        prop_assert_eq!(check.verdict.is_verified(), !check.span.is_empty());
+        if !text.is_empty() {
+            let quoted = judged_quote(&claim, &text, &text);
+            prop_assert!(quoted.span == (0..0) || quoted.span == (0..text.len()));
+        }
+    }
+
+    /// What stands word for word is verified, whatever it says.
+    #[test]
+    fn a_sentence_establishes_itself(words in proptest::collection::vec("[a-z]{2,9}|[0-9]{1,4}|not|must|E42", 1..12)) {
+        let sentence = format!("Words {} end.", words.join(" "));
+        let check = judged(&sentence, &sentence);
+        prop_assert_eq!(check.verdict, Verdict::Verified, "{:?}", check);
     }
 }
-
 /// A claim, what it cites, and the verdict both with the whole text as the quote and without a quote.
 #[rstest]
 // Numbers by value.
@@ -161,4 +176,139 @@ fn claims(#[case] claim: &str, #[case] text: &str, #[case] verdict: Verdict) {
     assert_eq!(quoted.verdict, verdict, "quoted: {quoted:?}");
     let unquoted = judged(claim, text);
     assert_eq!(unquoted.verdict, verdict, "unquoted: {unquoted:?}");
+}
+
+/// A quote that is too short to say what the claim says: the sentence around it decides.
+#[rstest]
+#[case("The Free plan has 20 GB.", "The Free plan has 10 GB, the Pro plan has 20 GB.", "20 GB", Verdict::Unsupported)]
+#[case("The Pro plan has 20 GB.", "The Free plan has 10 GB, the Pro plan has 20 GB.", "20 GB", Verdict::Verified)]
+#[case("The Pro plan has 10 GB.", "The Free plan has 10 GB, the Pro plan has 20 GB.", "20 GB", Verdict::ValueMismatch)]
+#[case("Refunds take 45 days.", "Refunds do not take 45 days.", "45 days", Verdict::PolarityMismatch)]
+#[case("Refunds take 45 days.", "Cats purr. Refunds take 45 days. Dogs bark.", "45 days", Verdict::Verified)]
+#[case("Refunds take 45 days.", "Cats purr. Refunds take 45 days. Dogs bark.", "Cats purr", Verdict::ValueMismatch)]
+fn short_quotes(#[case] claim: &str, #[case] text: &str, #[case] quote: &str, #[case] verdict: Verdict) {
+    let check = judged_quote(claim, text, quote);
+    assert_eq!(check.verdict, verdict, "{check:?}");
+}
+
+#[test]
+fn a_denial_around_a_full_quote_is_a_warning() {
+    let text = "Nobody should believe that refunds take 45 days.";
+    let check = judged_quote("Refunds take 45 days.", text, "refunds take 45 days");
+    assert_eq!(check.verdict, Verdict::Verified, "{check:?}");
+    assert_eq!(check.warnings.len(), 1);
+    assert!(check.warnings[0].ends_with(text), "{check:?}");
+    assert_eq!(judged("Refunds take 45 days.", text).verdict, Verdict::PolarityMismatch);
+}
+
+#[test]
+fn the_sentence_that_establishes_a_claim_is_its_span() {
+    let text = "# Keys\n\nKeys are strings. Rotate a key\nevery 90 days, e.g. on Mondays. Old keys expire.\n";
+    let check = judged("Rotate a key every 90 days, e.g. on Mondays.", text);
+    assert_eq!(check.verdict, Verdict::Verified, "{check:?}");
+    assert_eq!(&text[check.span], "Rotate a key\nevery 90 days, e.g. on Mondays.");
+    assert_eq!(judged("Rotate a password every 90 days, e.g. on Mondays.", text).span, 0..0);
+}
+
+#[test]
+fn headings_say_what_a_sentence_is_about() {
+    let headings = ["Billing".to_owned(), "Refund period".to_owned()];
+    let text = "It is 45 days for physical goods.";
+    let check = |claim| check(claim, &Cited { text, headings: &headings, quote: None }, &WordOverlap, LEAST_SUPPORT);
+    assert_eq!(check("The refund period is 45 days for physical goods.").verdict, Verdict::Verified);
+    assert_eq!(check("The billing refund period.").verdict, Verdict::Unsupported);
+}
+
+#[test]
+fn a_row_is_read_with_its_headings() {
+    let text = "| Plan | Storage (GB) | Logs kept |\n|---|---|---|\n| Free | 10 | 7 days |\n| Pro | 200 | 90 days |\n";
+    assert_eq!(judged("Pro: storage 200 GB, logs kept 90 days", text).verdict, Verdict::Verified);
+    assert_eq!(judged("Free: storage 200 GB, logs kept 90 days", text).verdict, Verdict::Unsupported);
+    assert_eq!(judged("Pro: storage 200 MB, logs kept 90 days", text).verdict, Verdict::UnitMismatch);
+}
+
+/// Seed S1's facts, in sentences of this project: the source, what an answer says of it, and the verdict.
+#[rstest]
+#[case("退款", "订单 签收 后 45 天 内可以申请退款。", "订单签收后45天内可以申请退款。", Verdict::Verified)]
+#[case("退款", "订单 签收 后 45 天 内可以申请退款。", "订单签收后900天内可以申请退款。", Verdict::ValueMismatch)]
+#[case("退款", "订单 签收 后 45 天 内可以申请退款。", "订单签收后45小时内可以申请退款。", Verdict::UnitMismatch)]
+#[case("退款", "订单 签收 后 45 天 内可以申请退款。", "订单签收后45天内不可以申请退款。", Verdict::PolarityMismatch)]
+#[case("日志", "应用日志保留 30 天，审计日志保留 180 天。", "审计日志保留180天。", Verdict::Verified)]
+#[case("日志", "应用日志保留 30 天，审计日志保留 180 天。", "审计日志保留30天。", Verdict::Unsupported)]
+#[case("日志", "应用日志保留 30 天，审计日志保留 180 天。", "审计日志保留18天。", Verdict::ValueMismatch)]
+#[case("境外审批", "境外出差必须双重批准。", "境外出差必须双重批准。", Verdict::Verified)]
+#[case("境外审批", "境外出差必须双重批准。", "境外出差不需要批准。", Verdict::PolarityMismatch)]
+#[case("境外审批", "境外出差必须双重批准。", "境内出差必须双重批准。", Verdict::PolarityMismatch)]
+#[case("住宿上限", "一线城市住宿上限为每晚 800 元。", "一线城市住宿上限为每晚八百元。", Verdict::Verified)]
+#[case("住宿上限", "一线城市住宿上限为每晚 800 元。", "一线城市住宿上限为每晚1800元。", Verdict::ValueMismatch)]
+#[case("住宿上限", "一线城市住宿上限为每晚 800 元。", "一线城市住宿上限为每晚800美元。", Verdict::UnitMismatch)]
+#[case("住宿上限", "一线城市住宿上限为每晚 800 元。", "一线城市住宿下限为每晚800元。", Verdict::PolarityMismatch)]
+#[case("错误码", "错误码 E42 表示支付超时。", "错误码E42表示支付超时。", Verdict::Verified)]
+#[case("错误码", "错误码 E42 表示支付超时。", "错误码E43表示支付超时。", Verdict::IdentifierMismatch)]
+#[case("错误码", "错误码 E42 表示支付超时。", "错误码E420表示支付超时。", Verdict::IdentifierMismatch)]
+fn the_facts_of_s1(#[case] heading: &str, #[case] text: &str, #[case] claim: &str, #[case] verdict: Verdict) {
+    let headings = [heading.to_owned()];
+    for quote in [None, Some(0..text.len())] {
+        let cited = Cited { text, headings: &headings, quote: quote.clone() };
+        let check = check(claim, &cited, &WordOverlap, LEAST_SUPPORT);
+        assert_eq!(check.verdict, verdict, "{quote:?}: {check:?}");
+    }
+}
+
+#[test]
+fn values_are_reported_with_what_stands() {
+    let check = judged(
+        "Since 3 March 2024 `max_chars` is 1,200 or 5% of 10 GB.",
+        "Since 2024-03-03 `max_chars` is 1200 or 6% of 10 GB.",
+    );
+    let values: Vec<_> = check
+        .values
+        .iter()
+        .map(|value| {
+            (value.kind.as_str(), value.written.as_str(), value.value.as_str(), value.unit.as_deref(), value.stands)
+        })
+        .collect();
+    assert_eq!(
+        values,
+        [
+            ("date", "3 March 2024", "2024-03-03", None, true),
+            ("number", "1,200", "1200", None, true),
+            ("percent", "5%", "5", Some("%"), false),
+            ("number", "10 GB", "10", Some("GB"), true),
+            ("identifier", "`max_chars`", "max_chars", None, true),
+        ]
+    );
+}
+
+#[test]
+fn hostile_texts_are_read_in_bounded_time() {
+    let digits = "9".repeat(10_000);
+    let long = format!("The limit is {digits} days.");
+    assert_eq!(judged(&long, &long).verdict, Verdict::Unsupported);
+    let claim = format!("The limit is {} days.", "9".repeat(3000));
+    assert_eq!(judged(&claim, &claim).verdict, Verdict::Verified);
+    assert_eq!(judged(&claim, &claim.replace("9 days", "8 days")).verdict, Verdict::ValueMismatch);
+    let pile = "1,".repeat(20_000) + &"一二三".repeat(10_000) + &"`".repeat(10_000) + &"| a ".repeat(10_000);
+    assert_eq!(judged("The limit is 45 days.", &pile).verdict, Verdict::Unsupported);
+    assert_eq!(judged("The limit is 45 days.", &"a b. ".repeat(100_000)).verdict, Verdict::Unsupported);
+    let words = "twenty hundred thousand million and one ".repeat(2000);
+    assert_eq!(judged("The limit is 45 days.", &words).verdict, Verdict::Unsupported);
+}
+
+#[test]
+fn a_scorer_of_ones_own_is_held_to_its_range_and_cannot_overrule_a_value() {
+    struct Yes(f64);
+    impl SupportScorer for Yes {
+        fn score(&self, _: &str, _: &str) -> f64 {
+            self.0
+        }
+        fn name(&self) -> &'static str {
+            "yes"
+        }
+    }
+    let text = "Refunds take 45 days.";
+    let check = |claim: &str, score| check(claim, &Cited { text, headings: &[], quote: None }, &Yes(score), 0.9);
+    assert_eq!(check("Refunds take 900 days.", 1.0).verdict, Verdict::ValueMismatch);
+    assert_eq!(check("Refunds take 45 days.", f64::NAN).support.to_bits(), 0.0_f64.to_bits());
+    assert_eq!(check("Refunds take 45 days.", 7.0).support.to_bits(), 1.0_f64.to_bits());
 }
