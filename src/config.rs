@@ -16,7 +16,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::error::{Error, Result};
 use crate::ingest::{Patterns, Selection};
-use crate::model::{Bm25Policy, ChunkPolicy, Digest, Policy, SourceKind, Visibility};
+use crate::model::{Bm25Policy, ChunkPolicy, Digest, Policy, SourceKind, Trust, UnsafeScope, Visibility};
 
 /// A `ragdb.yaml` may be this large; a hundred sources take about 50 kB.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
@@ -30,6 +30,8 @@ pub struct Config {
     pub chunking: Option<ChunkSettings>,
     /// How hits are scored, where the file says something about it.
     pub bm25: Option<Bm25Policy>,
+    /// How far a finding of the unsafe gate reaches, where the file says something about it.
+    pub unsafe_scope: Option<UnsafeScope>,
     /// How a sync reads the sources.
     pub sync: SyncSettings,
 }
@@ -62,6 +64,10 @@ pub struct SourceConfig {
     pub exclude: Vec<String>,
     /// Front matter fields that each document must have.
     pub required_metadata: Vec<String>,
+    /// Whether all of its documents are reviewed: the unsafe gate keeps none of them back.
+    pub trust: Trust,
+    /// Patterns of the documents that are reviewed where not all are.
+    pub reviewed: Vec<String>,
     /// Whether files and folders whose names begin with a dot are read as well; `false` by default.
     pub hidden: bool,
     /// [`SyncSettings::respect_gitignore`] for this source alone; `None` for that of the configuration.
@@ -189,6 +195,8 @@ impl SourceConfig {
             include: Vec::new(),
             exclude: Vec::new(),
             required_metadata: Vec::new(),
+            trust: Trust::None,
+            reviewed: Vec::new(),
             hidden: false,
             respect_gitignore: None,
             max_file_bytes: None,
@@ -201,16 +209,22 @@ impl SourceConfig {
         if self.path == "." { self.base.clone() } else { self.base.join(&self.path) }
     }
 
+    /// The documents that are reviewed one by one.
+    pub(crate) fn reviewed_patterns(&self) -> Result<Patterns> {
+        self.compile("reviewed", &self.reviewed)
+    }
+
+    fn compile(&self, name: &str, patterns: &[String]) -> Result<Patterns> {
+        Patterns::compile(patterns)
+            .map_err(|bad| Error::Invalid { message: format!("source {}: {name}: {}", self.id, bad.message) })
+    }
+
     /// The rule that says which files below the folder are documents of this source.
     pub(crate) fn selection(&self, sync: &SyncSettings) -> Result<Selection> {
-        let compile = |name: &str, patterns: &[String]| {
-            Patterns::compile(patterns)
-                .map_err(|bad| Error::Invalid { message: format!("source {}: {name}: {}", self.id, bad.message) })
-        };
         Ok(Selection {
             kind: self.kind,
-            include: compile("include", &self.include)?,
-            exclude: compile("exclude", &self.exclude)?,
+            include: self.compile("include", &self.include)?,
+            exclude: self.compile("exclude", &self.exclude)?,
             hidden: self.hidden,
             respect_gitignore: self.respect_gitignore.unwrap_or(sync.respect_gitignore),
         })

@@ -114,18 +114,13 @@ pub use config::{ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};
 pub use context::{ContextRequest, Evidence};
 pub use error::{DatabaseError, Error, Failure, Result};
 pub use eval::{BeirCase, BeirReport, BeirRequest, RetrievalMetrics, evaluate_beir};
-<<<<<<< HEAD
+pub use eval::{ClaimLabel, ClaimsReport, ClaimsRequest, ClaimsSet, WrongClaim, evaluate_claims};
 pub use evidence::budget::{ApproximateTokens, TokenCounter};
 pub use evidence::prompt::EvidenceBlock;
 pub use evidence::{Manifest, Refused, RunEvent, Shown};
-pub use gate::claim::{ClaimValue, SupportScorer, ValueKind, WordOverlap};
-pub use gate::proposal::{AnswerFormat, ProposedAnswer, ProposedCitation, ProposedClaim};
-=======
-pub use eval::{ClaimLabel, ClaimsReport, ClaimsRequest, ClaimsSet, WrongClaim, evaluate_claims};
-pub use evidence::{Manifest, Refused, RunEvent, Shown};
+pub use gate::UNSAFE_RULES_VERSION;
 pub use gate::claim::{ClaimValue, LEAST_SUPPORT, SupportScorer, ValueKind, WordOverlap};
-pub use gate::proposal::{ProposedAnswer, ProposedCitation, ProposedClaim};
->>>>>>> 3f0aba7 (Measure the claim check on labelled claims)
+pub use gate::proposal::{AnswerFormat, ProposedAnswer, ProposedCitation, ProposedClaim};
 pub use gate::quote::Normalisation;
 pub use gate::verdict::Verdict;
 pub use history::{GenerationDetail, GenerationDiff};
@@ -133,7 +128,8 @@ pub use ingest::FAILURE_CODES;
 pub use ledger::{AnswerRecord, Change, Impact, StoredAnswer};
 pub use lexicon::LEXER_VERSION;
 pub use model::{
-    Bm25Policy, ChunkId, ChunkPolicy, Citation, Digest, DigestBuilder, DocumentId, Policy, SourceKind, Span, Visibility,
+    Bm25Policy, ChunkId, ChunkPolicy, Citation, Digest, DigestBuilder, DocumentId, Policy, SourceKind, Span, Trust,
+    UnsafeScope, Visibility,
 };
 pub use search::{ExpectedPolicy, Explanation, Hit, QueryTermInfo, Refusal, SearchRequest, SearchResult, TermShare};
 pub use status::{OptimizeReport, SourceStatus, Status};
@@ -142,5 +138,7 @@ pub use store::audits::{Audit, SqlResult, SqlValue, audits};
 pub use store::changes::{ChangedChunk, ChangedDocument};
 pub use store::generations::{ChunkCounts, DocumentCounts, Generation};
 pub use store::sources::StoredFailure;
-pub use sync::{PlannedFile, StageSeconds, SyncEvent, SyncPlan, SyncProgress, SyncReport, SyncRequest, SyncSources};
+pub use sync::{
+    PlannedFile, StageSeconds, SyncEvent, SyncPlan, SyncProgress, SyncReport, SyncRequest, SyncSources, UnsafeDocument,
+};
 pub use verify::{Dropped, JudgedCitation, JudgedClaim, Outcome, Published, Verification, VerifiedSpan, VerifyRequest};

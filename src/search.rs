@@ -7,6 +7,7 @@ mod filter;
 mod highlight;
 mod query;
 mod types;
+mod unsafe_chunks;
 
 use crate::error::{Error, Result};
 use crate::index::{self, Scored};
@@ -84,7 +85,11 @@ impl Store {
         let scored = search.rank(&mut filters, search.floor())?;
         let hits = search.hits(&scored, &typed, &mut lexer)?;
         let refused = if name_refused {
-            search.refused(&scored, &mut Filters::new(conn, &typed, &mut lexer))?
+            let mut refused = search.refused(&scored, &mut Filters::new(conn, &typed, &mut lexer))?;
+            let mut filters = Filters::new(conn, &typed, &mut lexer);
+            let mut accept = |chunk_no: i64| filters.accept(chunk_no);
+            refused.extend(unsafe_chunks::matching(conn, &lexed, &mut Lexer::new(), &mut accept, REFUSED_AT_MOST)?);
+            refused
         } else {
             Vec::new()
         };
@@ -108,11 +113,13 @@ fn nothing_published(store: &Store) -> Error {
 pub(crate) fn check_policy(stored: &Policy, expected: Option<&ExpectedPolicy>) -> Result<()> {
     let mut wanted = stored.clone();
     wanted.lexer_version = crate::LEXER_VERSION;
+    wanted.unsafe_rules = crate::UNSAFE_RULES_VERSION;
     if let Some(expected) = expected {
         if let Some(chunking) = expected.chunking {
             wanted.chunking = chunking.applied_to(stored.chunking)?;
         }
         wanted.bm25 = expected.bm25.unwrap_or(wanted.bm25);
+        wanted.unsafe_scope = expected.unsafe_scope.unwrap_or(wanted.unsafe_scope);
     }
     let differences = stored.differences(&wanted);
     if differences.is_empty() { Ok(()) } else { Err(Error::PolicyMismatch { detail: differences.join("; ") }) }

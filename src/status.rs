@@ -5,7 +5,7 @@ use crate::index;
 use crate::model::Policy;
 use crate::store::generations::{self, Generation};
 use crate::store::postings::{PostingReader, PostingWriter};
-use crate::store::{Store, chunks, connect, documents, migrate, settings, sources, tombstones};
+use crate::store::{Store, chunks, connect, documents, findings, migrate, settings, sources, tombstones};
 
 /// What a store is made of.
 #[derive(Clone, Debug)]
@@ -26,7 +26,9 @@ pub struct Status {
     pub documents: u64,
     /// Live chunks.
     pub chunks: u64,
-    /// Live chunks that can be found: all but bare headings and chunks without a word.
+    /// Documents with unsafe chunks, which are never scored.
+    pub unsafe_documents: u64,
+    /// Live chunks that can be found: all but bare headings, unsafe chunks and chunks without a word.
     pub indexed_chunks: u64,
     /// The average length of an indexed chunk, in terms.
     pub average_length: f64,
@@ -95,6 +97,7 @@ impl Store {
                 policy: settings::policy(conn)?,
                 documents: documents::count(conn)?,
                 chunks: chunks::count(conn)?,
+                unsafe_documents: findings::unsafe_documents(conn)?,
                 indexed_chunks: statistics.chunks,
                 average_length: statistics.average_length(),
                 segments: reader.segments()?.len() as u64,

@@ -5,6 +5,7 @@
 //! one IMMEDIATE transaction checks that the parent generation is still the one planned against and publishes.
 
 mod apply;
+mod mark;
 mod parallel;
 mod prepare;
 mod sources;
@@ -17,19 +18,22 @@ use std::time::{Instant, SystemTime};
 use crate::config::SourceConfig;
 use crate::error::{Error, Failure, Result};
 use crate::index::Deaths;
+use crate::ingest::Patterns;
 use crate::ingest::plan::{DeletionLimit, Doubts, SourcePlan, guard, plan};
 use crate::ingest::source::{FileId, SourceReader};
 use crate::model::{Bm25Policy, Policy, Stamps};
 use crate::store::documents::StoredDocument;
 use crate::store::generations::Generation;
 use crate::store::sources::{SourceRow, StoredFailure};
-use crate::store::{Store, documents, generations, settings};
+use crate::store::{Store, documents, findings, generations, settings};
 use prepare::{Context, FailedFile, Slice};
 use sources::Resolved;
 use spool::{RunSpool, Spool};
 
 pub(crate) use sources::{config_for, stored_root};
-pub use types::{PlannedFile, StageSeconds, SyncEvent, SyncPlan, SyncProgress, SyncReport, SyncRequest, SyncSources};
+pub use types::{
+    PlannedFile, StageSeconds, SyncEvent, SyncPlan, SyncProgress, SyncReport, SyncRequest, SyncSources, UnsafeDocument,
+};
 
 /// Slices hold about this many bytes of files: enough to keep a worker busy, little enough for memory.
 const SLICE_BYTES: u64 = 4 << 20;
@@ -43,6 +47,8 @@ struct Source {
     row: SourceRow,
     changed: bool,
     reader: SourceReader,
+    /// Which documents are reviewed.
+    reviewed: Patterns,
 }
 
 /// One piece of a worker's work.
@@ -64,6 +70,8 @@ struct Planned {
     doubts: Vec<Doubts>,
     /// What the parent was published without, source by source.
     known_failures: Vec<StoredFailure>,
+    /// How many documents of the parent have unsafe chunks.
+    unsafe_documents: u64,
     started: SystemTime,
 }
 
@@ -140,11 +148,12 @@ impl Store {
     /// Lists the folders and compares them with what is stored.
     fn prepare_plan(&self, request: &SyncRequest) -> Result<Planned> {
         let started = SystemTime::now();
-        let (parent, stored_policy, stored_sources, known_failures) = self.read(|conn| {
+        let (parent, stored_policy, stored_sources, known_failures, unsafe_documents) = self.read(|conn| {
             let parent = generations::head(conn)?;
             let newest = parent.as_ref().map_or(0, |parent| parent.number);
             let failures = crate::store::sources::failures(conn, newest)?;
-            Ok((parent, settings::policy(conn)?, crate::store::sources::all(conn)?, failures))
+            let unsafe_documents = findings::unsafe_documents(conn)?;
+            Ok((parent, settings::policy(conn)?, crate::store::sources::all(conn)?, failures, unsafe_documents))
         })?;
         let policy = wanted_policy(request, stored_policy.as_ref())?;
         let rebuilt = stored_policy.as_ref().map_or(Vec::new(), |stored| stored.differences(&policy));
@@ -178,7 +187,8 @@ impl Store {
             let look_again = declared.reparse || !rebuilt.is_empty();
             plans.push(plan(listing, stored, request.checksum || look_again));
             reparse.push(look_again);
-            sources.push(Source { config, row: declared.row, changed: declared.changed, reader });
+            let reviewed = config.reviewed_patterns()?;
+            sources.push(Source { config, row: declared.row, changed: declared.changed, reader, reviewed });
         }
         let mut gone = Vec::new();
         for (source_no, row) in removed {
@@ -195,7 +205,19 @@ impl Store {
         let removed: Vec<_> =
             gone.iter().map(|(_, row, documents)| (row.source_id.as_str(), documents.len())).collect();
         guard(&shown, &removed, limit)?;
-        Ok(Planned { parent, policy, rebuilt, sources, plans, removed: gone, reparse, doubts, known_failures, started })
+        Ok(Planned {
+            parent,
+            policy,
+            rebuilt,
+            sources,
+            plans,
+            removed: gone,
+            reparse,
+            doubts,
+            known_failures,
+            unsafe_documents,
+            started,
+        })
     }
 
     /// As [`Store::work`]; `None` where another sync published meanwhile, whose rows the plan did not know.
@@ -217,6 +239,7 @@ impl Store {
             store: self,
             sources: &planned.sources,
             chunking: planned.policy.chunking,
+            unsafe_scope: planned.policy.unsafe_scope,
             generation: planned.parent.as_ref().map_or(1, |parent| parent.number + 1),
             rebuild: !planned.rebuilt.is_empty(),
             started: planned.started,
@@ -262,7 +285,9 @@ fn wanted_policy(request: &SyncRequest, stored: Option<&Policy>) -> Result<Polic
         Some(stored) => (request.chunking.applied_to(stored.chunking)?, stored.bm25),
         None => (request.chunking.resolve()?, Bm25Policy::default()),
     };
-    Policy::new(chunking, request.bm25.unwrap_or(bm25))
+    let known = stored.map(|stored| stored.unsafe_scope).unwrap_or_default();
+    let policy = Policy::new(chunking, request.bm25.unwrap_or(bm25))?;
+    Ok(Policy { unsafe_scope: request.unsafe_scope.unwrap_or(known), ..policy })
 }
 
 /// Failed files stop a sync unless it may go on. A rebuild can't keep what it can't read: its old chunks were cut

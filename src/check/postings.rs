@@ -59,7 +59,7 @@ pub(super) fn index(conn: &Connection, findings: &mut Findings) -> Result<()> {
         for chunk in store::chunks::of_document(conn, number)? {
             let found = stored.remove(&chunk.chunk_no).unwrap_or_default();
             let mut wanted = Fingerprint::default();
-            if !chunk.heading_only {
+            if chunk.is_indexed() {
                 let text = store::chunks::text(conn, chunk.chunk_no)?;
                 lexer.chunk_terms(&document.title, &chunk.headings()?, &text, &mut counts);
                 counts.iter().for_each(|(term, tf)| wanted.add(&key, term, tf));

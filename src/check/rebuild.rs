@@ -8,12 +8,13 @@ use crate::error::{Error, Failure, Result};
 use crate::model::{Digest, Policy};
 use crate::store::chunks::{self, ChunkRow};
 use crate::store::documents::{self, DocumentRow};
+use crate::store::findings::{self, FindingRow};
 use crate::store::sources::SourceRow;
 use crate::store::{Store, settings, sources};
 use crate::sync::{SyncRequest, SyncSources, config_for};
 
 /// The documents of a source by path, with all that a fresh build must agree on.
-type Built = BTreeMap<String, (DocumentRow, Vec<ChunkRow>)>;
+type Built = BTreeMap<String, (DocumentRow, Vec<ChunkRow>, Vec<FindingRow>)>;
 
 /// What the sources no longer say, which is no damage.
 #[derive(Default)]
@@ -81,14 +82,14 @@ impl Store {
         findings: &mut Findings,
         left_out: &mut LeftOut,
     ) -> Result<()> {
-        for (path, (document, chunks)) in stored {
+        for (path, (document, chunks, marks)) in stored {
             let fresh = built.remove(&path);
             if let Some(failure) = failures.iter().find(|failure| covers(failure, &path)) {
                 left_out.document(&path, &failure.message);
                 continue;
             }
             let digest = match &fresh {
-                Some((other, _)) => Ok(other.content_hash),
+                Some((other, _, _)) => Ok(other.content_hash),
                 None => self.source_text(&document)?.map(|text| Digest::of(&text)),
             };
             match digest {
@@ -104,13 +105,14 @@ impl Store {
                 }
             }
             findings.count += 1;
-            let Some((other, others)) = fresh else {
+            let Some((other, others, other_marks)) = fresh else {
                 findings.expect(false, || format!("{path}: a fresh build does not have it"));
                 continue;
             };
             findings.expect(same_document(&document, &other), || format!("{path}: a fresh build has other metadata"));
             let same = chunks.len() == others.len() && chunks.iter().zip(&others).all(|(a, b)| same_chunk(a, b));
             findings.expect(same, || format!("{path}: a fresh build cuts it otherwise"));
+            findings.expect(marks == other_marks, || format!("{path}: a fresh build finds other unsafe text"));
         }
         // Documents that were deleted behind ragdb's back show in the counts of the generations.
         left_out.named.extend(built.into_keys().map(|path| format!("{path}: not compared: it is not indexed yet")));
@@ -122,8 +124,8 @@ impl Store {
         let mut built: BTreeMap<String, Built> = BTreeMap::new();
         self.read(|conn| {
             documents::for_each(conn, |number, row| {
-                let chunks = chunks::of_document(conn, number)?;
-                built.entry(row.source_id.clone()).or_default().insert(row.path.clone(), (row, chunks));
+                let (chunks, marks) = (chunks::of_document(conn, number)?, findings::of_document(conn, number)?);
+                built.entry(row.source_id.clone()).or_default().insert(row.path.clone(), (row, chunks, marks));
                 Ok(())
             })
         })?;
@@ -137,6 +139,7 @@ fn rebuild(fresh: &Store, folder: &std::path::Path, row: &SourceRow, policy: &Po
         sources: SyncSources::Config(Config { sources: vec![config_for(folder, row)?], ..Config::default() }),
         chunking: policy.chunking.into(),
         bm25: Some(policy.bm25),
+        unsafe_scope: Some(policy.unsafe_scope),
         keep_going: true,
         max_delete: Some(0),
         ..SyncRequest::default()

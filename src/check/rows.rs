@@ -48,8 +48,9 @@ pub(super) fn documents(conn: &Connection, findings: &mut Findings) -> Result<()
             format!("{}: the id is not that of its source and path", place())
         });
         let chunks = store::chunks::of_document(conn, number)?;
-        findings.expect(record::document(&row, &chunks) == row.record_hash, || {
-            format!("{}: its row or one of its chunks' rows was changed", place())
+        let marks = store::findings::of_document(conn, number)?;
+        findings.expect(record::document(&row, &chunks, &marks) == row.record_hash, || {
+            format!("{}: its row, one of its chunks' rows or a finding in it was changed", place())
         });
         findings.expect(!chunks.is_empty(), || format!("{}: it has no chunks", place()));
         let indexes = chunks.iter().zip(0..).all(|(chunk, index)| chunk.chunk_index == index);

@@ -8,7 +8,7 @@ use serde_saphyr::{DuplicateKeyPolicy, MergeKeyPolicy, Spanned};
 use super::{ChunkSettings, Config, SourceConfig, SyncSettings};
 use crate::error::{Error, Result};
 use crate::ingest::{BadPattern, Patterns};
-use crate::model::{Bm25Policy, ChunkPolicy, Policy, SourceKind, Visibility};
+use crate::model::{Bm25Policy, ChunkPolicy, Policy, SourceKind, Trust, UnsafeScope, Visibility};
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -16,6 +16,7 @@ struct RawConfig {
     sources: Vec<RawSource>,
     chunking: Option<Spanned<RawChunking>>,
     bm25: Option<Spanned<Bm25Policy>>,
+    gate: Option<RawGate>,
     sync: Option<RawSync>,
 }
 
@@ -39,6 +40,10 @@ struct RawSource {
     #[serde(default)]
     required_metadata: Vec<Text>,
     #[serde(default)]
+    trust: Trust,
+    #[serde(default)]
+    reviewed: Vec<Text>,
+    #[serde(default)]
     hidden: bool,
 }
 
@@ -51,6 +56,12 @@ struct RawChunking {
     target_chars: Option<u32>,
     max_chars: Option<u32>,
     overlap_chars: Option<u32>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RawGate {
+    scope: Option<UnsafeScope>,
 }
 
 #[derive(Default, Deserialize)]
@@ -94,6 +105,7 @@ pub(super) fn from_yaml(text: &str, path: &Path) -> Result<Config> {
             .map_err(|error| wrong(path, referenced.line(), &error.to_string()))?;
         config.bm25 = Some(value);
     }
+    config.unsafe_scope = raw.gate.and_then(|gate| gate.scope);
     if let Some(RawSync { max_delete, respect_gitignore, max_file_bytes }) = raw.sync {
         config.sync = SyncSettings { max_delete, respect_gitignore, ..SyncSettings::default() };
         if let Some(Spanned { value, referenced, .. }) = max_file_bytes {
@@ -157,6 +169,8 @@ fn check_source(raw: RawSource, base: &Path, before: &[SourceConfig]) -> std::re
         include: patterns("include", raw.include)?,
         exclude: patterns("exclude", raw.exclude)?,
         required_metadata: names("required_metadata", raw.required_metadata)?,
+        trust: raw.trust,
+        reviewed: patterns("reviewed", raw.reviewed)?,
         hidden: raw.hidden,
         ..SourceConfig::new(id, base.to_path_buf(), path)
     })

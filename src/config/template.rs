@@ -33,6 +33,10 @@ sources:
     # hidden: false
     ## Front matter fields that every document must have.
     # required_metadata: []
+    ## Text that tries to instruct the model that reads it keeps its document from being evidence. `reviewed`: somebody
+    ## has looked at all documents of this source, and vouches for them; or name some by patterns.
+    # trust: none
+    # reviewed: []
     ## Who may read the documents: `public` (anyone), `internal` (the tenant) or `private` (by rule only).
     # visibility: internal
     ## The groups that may read them; without any, everyone inside the visibility.
@@ -53,6 +57,11 @@ sources:
 # bm25:
   # k1: 1.2
   # b: 0.75
+
+## How far such text reaches: it keeps back its `document`, or its `chunk`. Another setting makes the next sync rebuild
+## the index.
+# gate:
+  # scope: document
 
 # sync:
   ## How many documents one sync may delete. Without it, a sync refuses to delete half of a source of ten

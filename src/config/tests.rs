@@ -28,7 +28,7 @@ fn every_setting_is_read() {
     let config = parse(
         "sources:\n  - {id: docs, path: docs/, kind: markdown}\n  - id: notes.v2\n    kind: text\n    path: ./a//b\n    \
          scope: support\n    visibility: private\n    tenant: acme\n    groups: [staff, ops]\n    include: ['*.txt']\n    \
-         exclude: [old/]\n    required_metadata: [title, owner]\n    hidden: true\nchunking: {max_chars: 900, \
+         exclude: [old/]\n    required_metadata: [title, owner]\n    trust: reviewed\n    reviewed: [a.txt]\n    hidden: true\ngate: {scope: chunk}\nchunking: {max_chars: 900, \
          overlap_chars: 0}\nbm25: {k1: 0.9}\nsync: {max_delete: 5, respect_gitignore: true, max_file_bytes: 1000}\n",
     )
     .unwrap();
@@ -43,6 +43,8 @@ fn every_setting_is_read() {
         include: vec!["*.txt".into()],
         exclude: vec!["old/".into()],
         required_metadata: vec!["title".into(), "owner".into()],
+        trust: Trust::Reviewed,
+        reviewed: vec!["a.txt".into()],
         hidden: true,
         ..SourceConfig::new("notes.v2".into(), "/srv/site".into(), "a/b".into())
     };
@@ -51,6 +53,7 @@ fn every_setting_is_read() {
     let policy = config.chunking.unwrap().resolve().unwrap();
     assert_eq!(policy, ChunkPolicy { target_chars: 800, max_chars: 900, overlap_chars: 0 });
     assert_eq!(config.bm25, Some(Bm25Policy { k1: 0.9, b: 0.75 }));
+    assert_eq!(config.unsafe_scope, Some(UnsafeScope::Chunk));
     assert_eq!(config.sync, SyncSettings { max_delete: Some(5), respect_gitignore: true, max_file_bytes: 1000 });
 }
 
@@ -68,6 +71,10 @@ fn an_empty_file_declares_nothing() {
 #[case::missing_path("sources:\n  - id: docs\n".into(), 2, "path")]
 #[case::unknown_kind(source("    kind: pdf\n"), 4, "pdf")]
 #[case::unknown_visibility(source("    visibility: secret\n"), 4, "secret")]
+#[case::unknown_trust(source("    trust: full\n"), 4, "full")]
+#[case::bad_reviewed(source("    reviewed: ['a[']\n"), 4, "reviewed: `a[`")]
+#[case::unknown_gate_field("gate:\n  scopes: chunk\n".into(), 2, "scopes")]
+#[case::unknown_scope("gate:\n  scope: line\n".into(), 2, "line")]
 #[case::not_a_bool(source("    hidden: yes\n"), 4, "bool")]
 #[case::not_text("sources:\n  - id: [docs]\n".into(), 2, "id: [docs]")]
 #[case::bad_yaml("sources:\n  - id: docs\n    path: ]\n".into(), 3, "path: ]")]
@@ -151,6 +158,7 @@ fn the_template_documents_the_defaults() {
     assert_eq!(config.sources, [SourceConfig::new("docs".into(), "/srv/site".into(), "docs".into())]);
     assert_eq!(config.sync, SyncSettings::default());
     assert_eq!(config.bm25, Some(Bm25Policy::default()));
+    assert_eq!(config.unsafe_scope, Some(UnsafeScope::default()));
     assert_eq!(config.chunking.unwrap().resolve().unwrap(), ChunkPolicy::default());
     // Every field that a file may hold is in the template.
     for field in [
@@ -164,6 +172,8 @@ fn the_template_documents_the_defaults() {
         "include",
         "exclude",
         "required_metadata",
+        "trust",
+        "reviewed",
         "hidden",
         "target_chars",
         "max_chars",
@@ -176,7 +186,8 @@ fn the_template_documents_the_defaults() {
     ] {
         let lines =
             uncommented.iter().filter(|line| line.trim_start_matches([' ', '-']).starts_with(&format!("{field}:")));
-        assert_eq!(lines.count(), 1, "{field}");
+        // A source has a scope, and so has the gate.
+        assert_eq!(lines.count(), 1 + usize::from(field == "scope"), "{field}");
     }
 }
 

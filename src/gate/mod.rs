@@ -8,4 +8,7 @@ pub(crate) mod claim;
 pub(crate) mod proposal;
 pub(crate) mod quote;
 pub(crate) mod source;
+pub(crate) mod unsafe_text;
 pub(crate) mod verdict;
+
+pub use unsafe_text::UNSAFE_RULES_VERSION;

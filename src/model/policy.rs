@@ -40,10 +40,32 @@ impl Default for Bm25Policy {
     }
 }
 
+/// How far a finding of the unsafe gate reaches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum UnsafeScope {
+    /// The whole document: who could write one line could write the rest. The default.
+    #[default]
+    Document,
+    /// The chunks that the finding stands in.
+    Chunk,
+}
+
+impl UnsafeScope {
+    /// The name in `ragdb.yaml` and in the store.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Document => "document",
+            Self::Chunk => "chunk",
+        }
+    }
+}
+
 /// All that must be equal for two indexes to be comparable. Stored in the file with its digest; a search under
 /// another policy is refused, a sync under another policy rebuilds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, into = "StoredPolicy")]
 pub struct Policy {
     /// How documents are cut.
     pub chunking: ChunkPolicy,
@@ -51,10 +73,37 @@ pub struct Policy {
     pub bm25: Bm25Policy,
     /// Which lexer made the terms: [`crate::LEXER_VERSION`] of the build that indexed.
     pub lexer_version: u32,
+    /// Which rules marked unsafe text: [`crate::UNSAFE_RULES_VERSION`] of the build that indexed; 0 for a store from
+    /// before there were any.
+    #[serde(default)]
+    pub unsafe_rules: u32,
+    /// How far a finding of those rules reaches.
+    #[serde(default)]
+    pub unsafe_scope: UnsafeScope,
+}
+
+/// A policy as it is written: one from before the unsafe gate keeps its text, and so its digest.
+#[derive(Serialize)]
+struct StoredPolicy {
+    chunking: ChunkPolicy,
+    bm25: Bm25Policy,
+    lexer_version: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsafe_rules: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unsafe_scope: Option<UnsafeScope>,
+}
+
+impl From<Policy> for StoredPolicy {
+    fn from(policy: Policy) -> Self {
+        let Policy { chunking, bm25, lexer_version, unsafe_rules, unsafe_scope } = policy;
+        let gate = (unsafe_rules > 0).then_some((unsafe_rules, unsafe_scope)).unzip();
+        Self { chunking, bm25, lexer_version, unsafe_rules: gate.0, unsafe_scope: gate.1 }
+    }
 }
 
 impl Policy {
-    /// A policy with this build's lexer.
+    /// A policy with this build's lexer and rules, and the default scope of these.
     ///
     /// # Errors
     /// [`Error::Invalid`] where a setting is outside its range; the message names it.
@@ -80,7 +129,13 @@ impl Policy {
         if !(0.0..=1.0).contains(&bm25.b) {
             return invalid(format!("bm25.b is {}; it must be 0 to 1", bm25.b));
         }
-        Ok(Self { chunking, bm25, lexer_version: crate::lexicon::LEXER_VERSION })
+        Ok(Self {
+            chunking,
+            bm25,
+            lexer_version: crate::lexicon::LEXER_VERSION,
+            unsafe_rules: crate::gate::UNSAFE_RULES_VERSION,
+            unsafe_scope: UnsafeScope::default(),
+        })
     }
 
     /// The policy as the store keeps it: JSON with its fields in declared order.
@@ -109,6 +164,8 @@ impl Policy {
                 ("bm25.k1", policy.bm25.k1.to_string()),
                 ("bm25.b", policy.bm25.b.to_string()),
                 ("lexer_version", policy.lexer_version.to_string()),
+                ("unsafe_rules", policy.unsafe_rules.to_string()),
+                ("gate.scope", policy.unsafe_scope.as_str().to_owned()),
             ]
         };
         let pairs = fields(self).into_iter().zip(fields(wanted));

@@ -33,6 +33,33 @@ impl SourceKind {
     }
 }
 
+/// Whether somebody has looked at the documents of a source and vouches for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Trust {
+    /// Nobody: what the unsafe gate finds keeps a document from being evidence. The default.
+    #[default]
+    None,
+    /// The findings are noted and keep nothing back: for pages that write about injection.
+    Reviewed,
+}
+
+impl Trust {
+    /// The name in `ragdb.yaml` and in the store.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Reviewed => "reviewed",
+        }
+    }
+
+    /// The trust with this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        [Self::None, Self::Reviewed].into_iter().find(|trust| trust.as_str() == name)
+    }
+}
+
 /// How widely the documents of a source may be read, before any rule on tenants and groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]

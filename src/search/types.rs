@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::config::{ChunkSettings, Config};
-use crate::model::{Bm25Policy, ChunkId, Citation, Digest, DocumentId, Span};
+use crate::model::{Bm25Policy, ChunkId, Citation, Digest, DocumentId, Span, UnsafeScope};
 
 /// A question to the store.
 #[derive(Clone, Debug)]
@@ -54,11 +54,13 @@ pub struct ExpectedPolicy {
     pub chunking: Option<ChunkSettings>,
     /// How hits are scored.
     pub bm25: Option<Bm25Policy>,
+    /// How far a finding of the unsafe gate reaches.
+    pub unsafe_scope: Option<UnsafeScope>,
 }
 
 impl From<&Config> for ExpectedPolicy {
     fn from(config: &Config) -> Self {
-        Self { chunking: config.chunking, bm25: config.bm25 }
+        Self { chunking: config.chunking, bm25: config.bm25, unsafe_scope: config.unsafe_scope }
     }
 }
 
@@ -71,7 +73,8 @@ pub struct SearchResult {
     pub generation: u64,
     /// The hits, best first: by score, then path, then source, then position.
     pub hits: Vec<Hit>,
-    /// With [`SearchRequest::explain`]: the best chunks that were refused, and why.
+    /// With [`SearchRequest::explain`]: the best chunks that were refused, then unsafe ones that share words with the
+    /// query, and why.
     pub refused: Vec<Refusal>,
     /// With [`SearchRequest::explain`]: the terms that the query was understood as.
     pub terms: Vec<QueryTermInfo>,
@@ -127,7 +130,7 @@ pub struct Refusal {
     pub chunk_id: ChunkId,
     /// Where it stands.
     pub citation: Citation,
-    /// A stable code: `below_floor`.
+    /// A stable code: `below_floor`, or `unsafe`.
     pub code: &'static str,
     /// The reason in words.
     pub detail: String,

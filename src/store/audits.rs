@@ -46,6 +46,12 @@ const AUDITS: &[Audit] = &[
         sql: "SELECT source_id, path, code, message, indexed_in, failed_in FROM audit_stale ORDER BY source_id, path",
     },
     Audit {
+        name: "unsafe",
+        description: "where text tries to instruct the model that reads it, and how many chunks that keeps back",
+        sql: "SELECT citation, rule, trust, unsafe_chunks, source_id FROM audit_unsafe \
+              ORDER BY source_id, citation, start_byte, rule",
+    },
+    Audit {
         name: "sources",
         description: "each source with its documents, chunks and bytes",
         sql: "SELECT s.source_id, s.kind, s.root, s.visibility, count(d.document_no) AS documents, \

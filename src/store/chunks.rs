@@ -28,11 +28,18 @@ pub(crate) struct ChunkRow {
     pub composition: [u8; 16],
     /// The headings above the chunk, outermost first, as a JSON array.
     pub heading_path: String,
+    /// The rule and place for which it is never scored, as JSON.
+    pub unsafe_reason: Option<String>,
 }
 
 impl ChunkRow {
     pub(crate) fn id(&self) -> ChunkId {
         ChunkId::new(self.document_id, &self.content, self.repeat)
+    }
+
+    /// Whether it has postings: it is more than a heading, and safe.
+    pub(crate) fn is_indexed(&self) -> bool {
+        !self.heading_only && self.unsafe_reason.is_none()
     }
 
     /// The headings above the chunk, outermost first.
@@ -48,7 +55,7 @@ fn parse_headings(json: &str, chunk_no: i64) -> Result<Vec<String>> {
 }
 
 const COLUMNS: &str = "chunk_no, chunk_index, start_line, end_line, start_byte, end_byte, token_count, heading_only, \
-    generation_added, document_digest, content_digest, repeat, composition_digest, heading_path";
+    generation_added, document_digest, content_digest, repeat, composition_digest, heading_path, unsafe_reason";
 
 /// The chunks of a document, in order.
 pub(crate) fn of_document(conn: &Connection, document_no: i64) -> Result<Vec<ChunkRow>> {
@@ -66,9 +73,18 @@ pub(crate) fn of_document(conn: &Connection, document_no: i64) -> Result<Vec<Chu
 pub(crate) fn by_number(conn: &Connection, chunk_no: i64) -> Result<(i64, ChunkRow, String)> {
     let sql = format!("SELECT {COLUMNS}, document_no, text FROM chunks WHERE chunk_no = ?1");
     let mut statement = conn.prepare_cached(&sql)?;
-    let found = statement.query_row([chunk_no], |row| Ok((row.get(14)?, read(row), row.get(15)?))).optional()?;
+    let found = statement.query_row([chunk_no], |row| Ok((row.get(15)?, read(row), row.get(16)?))).optional()?;
     let (document_no, row, text) = found.ok_or_else(|| missing(chunk_no))?;
     Ok((document_no, row?, text))
+}
+
+/// The chunk with this number, and the number of its document.
+pub(crate) fn row_by_number(conn: &Connection, chunk_no: i64) -> Result<(i64, ChunkRow)> {
+    let sql = format!("SELECT {COLUMNS}, document_no FROM chunks WHERE chunk_no = ?1");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let found = statement.query_row([chunk_no], |row| Ok((row.get(15)?, read(row)))).optional()?;
+    let (document_no, row) = found.ok_or_else(|| missing(chunk_no))?;
+    Ok((document_no, row?))
 }
 
 /// The number of the chunk's document and its place in it: what breaks ties and what filters look at.
@@ -100,8 +116,8 @@ pub(crate) fn count(conn: &Connection) -> Result<u64> {
 pub(crate) fn insert(conn: &Connection, document_no: i64, row: &ChunkRow, text: &str) -> Result<()> {
     let sql = "INSERT INTO chunks (chunk_no, document_no, chunk_index, start_line, end_line, start_byte, end_byte, \
                token_count, heading_only, generation_added, document_digest, content_digest, repeat, \
-               composition_digest, heading_path, text) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+               composition_digest, heading_path, text, unsafe_reason) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
     conn.prepare_cached(sql)?.execute(params![
         row.chunk_no,
         document_no,
@@ -119,14 +135,15 @@ pub(crate) fn insert(conn: &Connection, document_no: i64, row: &ChunkRow, text: 
         row.composition,
         row.heading_path,
         text,
+        row.unsafe_reason,
     ])?;
     Ok(())
 }
 
-/// Gives a chunk that stayed its new place; its text, composition and number are as they were.
+/// Gives a chunk that stayed its new place, and the place for which it is unsafe; its text, composition and number are as they were.
 pub(crate) fn relocate(conn: &Connection, row: &ChunkRow) -> Result<()> {
-    let sql = "UPDATE chunks SET chunk_index = ?2, start_line = ?3, end_line = ?4, start_byte = ?5, end_byte = ?6 \
-               WHERE chunk_no = ?1";
+    let sql = "UPDATE chunks SET chunk_index = ?2, start_line = ?3, end_line = ?4, start_byte = ?5, end_byte = ?6, \
+               unsafe_reason = ?7 WHERE chunk_no = ?1";
     conn.prepare_cached(sql)?.execute(params![
         row.chunk_no,
         row.chunk_index,
@@ -134,6 +151,7 @@ pub(crate) fn relocate(conn: &Connection, row: &ChunkRow) -> Result<()> {
         row.span.end_line,
         row.span.start_byte,
         row.span.end_byte,
+        row.unsafe_reason,
     ])?;
     Ok(())
 }
@@ -164,6 +182,7 @@ fn read(row: &Row<'_>) -> Result<ChunkRow> {
         repeat: row.get(11)?,
         composition: row.get(12)?,
         heading_path: row.get(13)?,
+        unsafe_reason: row.get(14)?,
     })
 }
 

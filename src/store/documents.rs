@@ -24,6 +24,8 @@ pub(crate) struct DocumentRow {
     pub lines: u32,
     /// The front matter as a JSON object.
     pub front_matter: Option<String>,
+    /// `none` or `reviewed`.
+    pub trust: String,
     pub generation_added: u64,
     pub generation_updated: u64,
     /// The digest of this row and of its chunks' rows: see [`super::record`].
@@ -32,7 +34,7 @@ pub(crate) struct DocumentRow {
 }
 
 const COLUMNS: &str = "d.document_id, d.source_no, s.source_id, d.path, d.title, d.lang, d.revision, d.content_hash, \
-    d.size_bytes, d.lines, d.front_matter, d.generation_added, d.generation_updated, d.record_hash, d.document_no";
+    d.size_bytes, d.lines, d.front_matter, d.generation_added, d.generation_updated, d.record_hash, d.document_no, d.trust";
 
 const FROM: &str = "FROM documents d JOIN sources s USING (source_no)";
 
@@ -120,8 +122,8 @@ pub(crate) fn place(conn: &Connection, document_no: i64) -> Result<Place> {
 /// Adds a document and returns its number.
 pub(crate) fn insert(conn: &Connection, row: &DocumentRow, stamps: Option<Stamps>) -> Result<i64> {
     let sql = "INSERT INTO documents (document_id, source_no, path, title, lang, revision, content_hash, size_bytes, \
-               lines, front_matter, generation_added, generation_updated, record_hash, mtime_ns, ctime_ns, inode) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
+               lines, front_matter, generation_added, generation_updated, record_hash, mtime_ns, ctime_ns, inode, trust) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
     conn.prepare_cached(sql)?.execute(params![
         row.document_id.to_string(),
         row.source_no,
@@ -139,6 +141,7 @@ pub(crate) fn insert(conn: &Connection, row: &DocumentRow, stamps: Option<Stamps
         stamps.map(|stamps| stamps.mtime_ns),
         stamps.map(|stamps| stamps.ctime_ns),
         stamps.map(|stamps| stamps.inode),
+        row.trust,
     ])?;
     Ok(conn.last_insert_rowid())
 }
@@ -147,7 +150,7 @@ pub(crate) fn insert(conn: &Connection, row: &DocumentRow, stamps: Option<Stamps
 pub(crate) fn update(conn: &Connection, document_no: i64, row: &DocumentRow, stamps: Option<Stamps>) -> Result<()> {
     let sql = "UPDATE documents SET title = ?2, lang = ?3, revision = ?4, content_hash = ?5, size_bytes = ?6, \
                lines = ?7, front_matter = ?8, generation_updated = ?9, record_hash = ?10, mtime_ns = ?11, \
-               ctime_ns = ?12, inode = ?13, path = ?14 WHERE document_no = ?1";
+               ctime_ns = ?12, inode = ?13, path = ?14, trust = ?15 WHERE document_no = ?1";
     conn.prepare_cached(sql)?.execute(params![
         document_no,
         row.title,
@@ -163,6 +166,7 @@ pub(crate) fn update(conn: &Connection, document_no: i64, row: &DocumentRow, sta
         stamps.map(|stamps| stamps.ctime_ns),
         stamps.map(|stamps| stamps.inode),
         row.path,
+        row.trust,
     ])?;
     Ok(())
 }
@@ -201,6 +205,7 @@ fn read(row: &Row<'_>) -> Result<DocumentRow> {
         generation_added: row.get(11)?,
         generation_updated: row.get(12)?,
         record_hash: digest(13, "record_hash")?,
+        trust: row.get(15)?,
         path,
     })
 }

@@ -10,6 +10,7 @@ pub(crate) mod changes;
 pub(crate) mod chunks;
 pub(crate) mod connect;
 pub(crate) mod documents;
+pub(crate) mod findings;
 pub(crate) mod generations;
 pub(crate) mod integrity;
 pub(crate) mod migrate;

@@ -2,7 +2,8 @@
 
 use super::chunks::ChunkRow;
 use super::documents::DocumentRow;
-use crate::model::{ChunkId, Digest, DigestBuilder, DocumentId};
+use super::findings::FindingRow;
+use crate::model::{ChunkId, Digest, DigestBuilder, DocumentId, Trust};
 
 /// The digest of what is indexed and embedded of a chunk; its first half is `chunks.composition_digest`.
 pub(crate) fn composition(title: &str, heading_path: &str, text: &str) -> [u8; 16] {
@@ -10,8 +11,12 @@ pub(crate) fn composition(title: &str, heading_path: &str, text: &str) -> [u8; 1
 }
 
 /// The digest over a document's row (but for its stamps, which follow the file system) and its chunks' rows (but
-/// for their internal numbers): `documents.record_hash`.
-pub(crate) fn document<'a>(document: &DocumentRow, chunks: impl IntoIterator<Item = &'a ChunkRow>) -> Digest {
+/// for their internal numbers) and its findings: `documents.record_hash`.
+pub(crate) fn document<'a>(
+    document: &DocumentRow,
+    chunks: impl IntoIterator<Item = &'a ChunkRow>,
+    findings: &[FindingRow],
+) -> Digest {
     let number = |value: u64| value.cast_signed();
     let mut hash = DigestBuilder::new("ragdb document record 1");
     hash.field(document.document_id.as_bytes()).field(&document.source_id).field(&document.path);
@@ -19,6 +24,7 @@ pub(crate) fn document<'a>(document: &DocumentRow, chunks: impl IntoIterator<Ite
     hash.field(document.content_hash.as_bytes()).number(number(document.size_bytes)).number(document.lines.into());
     hash.number(document.front_matter.is_some().into()).field(document.front_matter.as_deref().unwrap_or_default());
     hash.number(number(document.generation_added)).number(number(document.generation_updated));
+    let mut unsafe_chunks = Vec::new();
     for chunk in chunks {
         let span = &chunk.span;
         hash.number(chunk.chunk_index.into()).number(span.start_line.into()).number(span.end_line.into());
@@ -26,6 +32,22 @@ pub(crate) fn document<'a>(document: &DocumentRow, chunks: impl IntoIterator<Ite
         hash.number(chunk.heading_only.into()).number(number(chunk.generation_added));
         hash.field(chunk.document_id.as_bytes()).field(chunk.content.as_bytes()).number(chunk.repeat.into());
         hash.field(chunk.composition).field(&chunk.heading_path);
+        if let Some(reason) = &chunk.unsafe_reason {
+            unsafe_chunks.push((chunk.chunk_index, reason));
+        }
+    }
+    // What the unsafe gate says comes last and only where it says something: rows from before it have their old hash.
+    // No chunk begins with a field of such a length.
+    if document.trust != Trust::None.as_str() {
+        hash.field("trust").field(&document.trust);
+    }
+    for (index, reason) in unsafe_chunks {
+        hash.field("unsafe").number(index.into()).field(reason);
+    }
+    for finding in findings {
+        hash.field("finding").field(&finding.rule);
+        hash.number(finding.start_line.into()).number(finding.end_line.into());
+        hash.number(number(finding.start_byte)).number(number(finding.end_byte));
     }
     hash.finish()
 }

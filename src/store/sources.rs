@@ -26,16 +26,20 @@ pub(crate) struct SourceRow {
     pub respect_gitignore: bool,
     /// A larger file is refused.
     pub max_file_bytes: u64,
+    /// `none` or `reviewed`.
+    pub trust: String,
+    /// Patterns of documents that are reviewed.
+    pub reviewed: String,
 }
 
 const COLUMNS: &str = "source_id, kind, root, declared_by, scope, visibility, tenant, groups, include, \
-    exclude, required_metadata, hidden, respect_gitignore, max_file_bytes";
+    exclude, required_metadata, hidden, respect_gitignore, max_file_bytes, trust, reviewed";
 
 /// All sources with their numbers, by id.
 pub(crate) fn all(conn: &Connection) -> Result<Vec<(i64, SourceRow)>> {
     let sql = format!("SELECT {COLUMNS}, source_no FROM sources ORDER BY source_id");
     let mut statement = conn.prepare_cached(&sql)?;
-    let rows = statement.query_map([], |row| Ok((row.get(14)?, read(row)?)))?;
+    let rows = statement.query_map([], |row| Ok((row.get(16)?, read(row)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
@@ -54,13 +58,15 @@ pub(crate) fn document_count(conn: &Connection, source_no: i64) -> Result<u64> {
 /// Adds a source, or replaces the declaration of the one with the same id; returns its number.
 pub(crate) fn put(conn: &Connection, source: &SourceRow) -> Result<i64> {
     let sql = format!(
-        "INSERT INTO sources ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) \
+        "INSERT INTO sources ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, \
+         ?16) \
          ON CONFLICT (source_id) DO UPDATE SET kind = excluded.kind, root = excluded.root, \
          declared_by = excluded.declared_by, scope = excluded.scope, visibility = excluded.visibility, \
          tenant = excluded.tenant, groups = excluded.groups, include = excluded.include, \
          exclude = excluded.exclude, required_metadata = excluded.required_metadata, \
          hidden = excluded.hidden, respect_gitignore = excluded.respect_gitignore, \
-         max_file_bytes = excluded.max_file_bytes RETURNING source_no"
+         max_file_bytes = excluded.max_file_bytes, trust = excluded.trust, reviewed = excluded.reviewed \
+         RETURNING source_no"
     );
     let values = params![
         source.source_id,
@@ -77,6 +83,8 @@ pub(crate) fn put(conn: &Connection, source: &SourceRow) -> Result<i64> {
         source.hidden,
         source.respect_gitignore,
         source.max_file_bytes,
+        source.trust,
+        source.reviewed,
     ];
     Ok(conn.prepare_cached(&sql)?.query_row(values, |row| row.get(0))?)
 }
@@ -151,5 +159,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<SourceRow> {
         hidden: row.get(11)?,
         respect_gitignore: row.get(12)?,
         max_file_bytes: row.get(13)?,
+        trust: row.get(14)?,
+        reviewed: row.get(15)?,
     })
 }

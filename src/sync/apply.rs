@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::spool::{Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument};
-use super::{Planned, PlannedFile, SyncEvent, SyncPlan, SyncReport, Work, failures};
+use super::{Planned, PlannedFile, SyncEvent, SyncPlan, SyncReport, UnsafeDocument, Work, failures};
 use crate::error::{Failure, Result};
 use crate::index::{self, NewChunks};
 use crate::model::{ChunkId, Digest, DocumentId};
@@ -14,7 +14,10 @@ use crate::store::postings::PostingWriter;
 use crate::store::record::{self, DocumentChange};
 use crate::store::sources::StoredFailure;
 use crate::store::tombstones::{self, Kind, NewTombstone, Reason};
-use crate::store::{Connection, settings, sources};
+use crate::store::{Connection, findings, settings, sources};
+
+/// So many newly unsafe documents are named.
+const UNSAFE_NAMED: usize = 100;
 
 /// Whether there is a generation to publish: documents changed, or which files fail did.
 pub(super) fn publishes(planned: &Planned, work: &Work) -> bool {
@@ -57,6 +60,8 @@ pub(super) fn unpublished(planned: &Planned, work: &Work) -> SyncReport {
         },
         chunks: ChunkCounts::default(),
         failures: failures(planned, work),
+        unsafe_documents: planned.unsafe_documents,
+        newly_unsafe: Vec::new(),
         bytes_read: work.bytes_read,
         seconds: super::StageSeconds::default(),
     }
@@ -149,6 +154,7 @@ pub(super) fn publish(
     )?;
     settings::write_next_chunk(tx, next)?;
     remove_sources(tx, planned)?;
+    report.unsafe_documents = findings::unsafe_documents(tx)?;
     generation.documents = report.documents;
     generation.chunks = report.chunks;
     generation.digest = record::generation(parent_digest, number, policy_digest, changes);
@@ -205,6 +211,8 @@ impl Writer<'_> {
             self.report.documents.added += 1;
             documents::insert(tx, &document.row, document.stamps)?
         };
+        findings::put(tx, document_no, &document.findings)?;
+        self.note_unsafe(&document);
         let moves = document.chunks.iter().any(|chunk| matches!(chunk.fate, Fate::Kept { moved: true }));
         if moves {
             chunks::vacate(tx, document_no)?;
@@ -264,10 +272,27 @@ impl Writer<'_> {
                 reason,
             },
         )?;
+        findings::delete(self.tx, document_no)?;
         documents::delete(self.tx, document_no)?;
         self.report.documents.deleted += 1;
         self.note(row.document_id, change);
         Ok(())
+    }
+
+    fn note_unsafe(&mut self, document: &PreparedDocument) {
+        let unsafe_chunks = document.chunks.iter().filter(|chunk| chunk.row.unsafe_reason.is_some()).count() as u64;
+        let (Some(first), DocumentRow { source_id, path, .. }) = (document.findings.first(), &document.row) else {
+            return;
+        };
+        if unsafe_chunks > 0 && self.report.newly_unsafe.len() < UNSAFE_NAMED {
+            self.report.newly_unsafe.push(UnsafeDocument {
+                source_id: source_id.clone(),
+                path: path.clone(),
+                rule: first.rule.clone(),
+                line: first.start_line,
+                chunks: unsafe_chunks,
+            });
+        }
     }
 
     /// A chunk id that is gone leaves a tombstone.

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::time::SystemTime;
 
+use super::mark::{self, Marks};
 use super::spool::{Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument};
 use super::{Source, Task};
 use crate::error::{Failure, Result};
@@ -12,10 +13,11 @@ use crate::ingest::front_matter::{self, FrontMatter};
 use crate::ingest::{InputError, code, language};
 
 use crate::lexicon::{Lexer, TermCounts};
-use crate::model::{ChunkPolicy, Digest, DocumentId, SourceKind};
+use crate::model::{ChunkPolicy, Digest, DocumentId, SourceKind, Trust, UnsafeScope};
 use crate::store::Store;
 use crate::store::chunks::{self, ChunkRow};
 use crate::store::documents::{self, DocumentRow};
+use crate::store::findings::FindingRow;
 use crate::store::record;
 
 /// What every worker needs to know.
@@ -23,6 +25,7 @@ pub(super) struct Context<'a> {
     pub store: &'a Store,
     pub sources: &'a [Source],
     pub chunking: ChunkPolicy,
+    pub unsafe_scope: UnsafeScope,
     /// The number of the generation that is being made.
     pub generation: u64,
     /// Everything is cut and indexed anew: the policy changed.
@@ -108,6 +111,7 @@ struct Parsed {
     hash: Digest,
     front_matter: Option<serde_json::Map<String, serde_json::Value>>,
     chunked: Chunked,
+    findings: Vec<FindingRow>,
 }
 
 /// A document as it is stored.
@@ -205,16 +209,21 @@ impl Worker<'_> {
             SourceKind::Markdown => chunk_markdown(&text, body_start, policy),
             SourceKind::Text => chunk_text(&text, body_start, policy),
         };
-        Ok(Parsed { text, hash, front_matter: fields, chunked })
+        let findings = mark::findings(&text);
+        Ok(Parsed { text, hash, front_matter: fields, chunked, findings })
     }
 
     fn compare(&mut self, source: usize, path: String, parsed: Parsed, stored: Option<Stored>) -> Result<Compared> {
-        let Parsed { text, hash, front_matter, chunked } = parsed;
-        let source_id = &self.context.sources[source].config.id;
+        let Parsed { text, hash, front_matter, chunked, findings } = parsed;
+        let declared = &self.context.sources[source];
+        let source_id = &declared.config.id;
+        let reviewed = declared.config.trust == Trust::Reviewed || declared.reviewed.matches(path.as_bytes());
+        let trust = if reviewed { Trust::Reviewed } else { Trust::None };
         let document_id = DocumentId::new(source_id, &path);
         let title = title(front_matter.as_ref(), chunked.title.as_deref(), &path);
         let body_start = chunked.chunks.first().map_or(0, |chunk| usize_of(chunk.span.start_byte));
         let lang = language::of(front_matter.as_ref(), &text[body_start..]);
+        let marks = Marks::new(trust, self.context.unsafe_scope, &findings, &title);
         let numbered_before = self.numbered;
         let mut matcher = Matcher::new(stored.as_ref().map_or(&[][..], |stored| &stored.chunks));
         let mut prepared = Vec::with_capacity(chunked.chunks.len());
@@ -235,17 +244,19 @@ impl Worker<'_> {
                 content,
                 repeat,
                 composition: record::composition(&title, &heading_path, body),
+                unsafe_reason: marks.reason(raw.span, &raw.heading_path),
                 heading_path,
             };
             let fate = match old {
                 Some(old) if self.keeps(old, &row) => {
                     row.chunk_no = old.chunk_no;
                     row.token_count = old.token_count;
-                    Fate::Kept { moved: old.chunk_index != row.chunk_index || old.span != row.span }
+                    let place = |row: &ChunkRow| (row.chunk_index, row.span, row.unsafe_reason.clone());
+                    Fate::Kept { moved: place(old) != place(&row) }
                 }
                 old => {
                     row.chunk_no = self.numbered.into();
-                    if !raw.heading_only {
+                    if row.is_indexed() {
                         self.lexer.chunk_terms(&title, &raw.heading_path, body, self.counts);
                         row.token_count = self.counts.length();
                         self.run.add(self.numbered, row.token_count, self.counts.iter());
@@ -279,6 +290,7 @@ impl Worker<'_> {
             size_bytes: text.len() as u64,
             lines: count_lines(&text),
             front_matter: front_matter.map(|fields| serde_json::Value::Object(fields).to_string()),
+            trust: trust.as_str().into(),
             generation_added: self.context.generation,
             generation_updated: self.context.generation,
             record_hash: hash,
@@ -287,27 +299,29 @@ impl Worker<'_> {
             row.revision = old.revision;
             row.generation_added = old.generation_added;
             row.generation_updated = old.generation_updated;
-            row.record_hash = record::document(&row, prepared.iter().map(|chunk| &chunk.row));
+            row.record_hash = record::document(&row, prepared.iter().map(|chunk| &chunk.row), &findings);
             if row.record_hash == old.record_hash && self.numbered == numbered_before {
                 return Ok(Compared::Same { document_no: *document_no });
             }
             row.revision += u64::from(old.content_hash != hash);
             row.generation_updated = self.context.generation;
         }
-        row.record_hash = record::document(&row, prepared.iter().map(|chunk| &chunk.row));
+        row.record_hash = record::document(&row, prepared.iter().map(|chunk| &chunk.row), &findings);
         let document_no = stored.map(|stored| stored.document_no);
-        let document = PreparedDocument { source, document_no, row, stamps: None, text, chunks: prepared, removed };
+        let chunks = prepared;
+        let document = PreparedDocument { source, document_no, row, stamps: None, text, chunks, findings, removed };
         Ok(Compared::Changed(Box::new(document)))
     }
 
     /// Whether the stored row, its number and its postings can stay.
     fn keeps(&self, old: &ChunkRow, new: &ChunkRow) -> bool {
-        !self.context.rebuild && old.composition == new.composition && old.heading_only == new.heading_only
+        let same = |old: &ChunkRow| (old.composition, old.heading_only, old.unsafe_reason.is_some());
+        !self.context.rebuild && same(old) == same(new)
     }
 
     /// Counts out the postings of a chunk whose number dies. A rebuild clears the index instead.
     fn bury(&mut self, chunk: &ChunkRow, title: &str) -> Result<()> {
-        if self.context.rebuild || chunk.heading_only {
+        if self.context.rebuild || !chunk.is_indexed() {
             return Ok(());
         }
         let text = self.context.store.read(|conn| chunks::text(conn, chunk.chunk_no))?;

@@ -5,7 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use super::{SyncRequest, SyncSources};
 use crate::config::{DeclaredBy, SourceConfig, SyncSettings};
 use crate::error::{Error, Result};
-use crate::model::{SourceKind, Visibility};
+use crate::model::{SourceKind, Trust, Visibility};
 use crate::store::sources::SourceRow;
 
 /// A source as the request declares it and as the store has it.
@@ -86,8 +86,10 @@ pub(super) fn resolve(
 
 fn declare(config: SourceConfig, row: SourceRow, known: Option<&(i64, SourceRow)>) -> Declared {
     let changed = known.is_none_or(|(_, known)| *known != row);
-    let reparse =
-        known.is_some_and(|(_, known)| known.kind != row.kind || known.required_metadata != row.required_metadata);
+    let reparse = known.is_some_and(|(_, known)| {
+        let trust = |row: &SourceRow| (row.trust.clone(), row.reviewed.clone());
+        known.kind != row.kind || known.required_metadata != row.required_metadata || trust(known) != trust(&row)
+    });
     Declared { config, source_no: known.map(|(number, _)| *number), row, changed, reparse }
 }
 
@@ -168,6 +170,8 @@ fn row_for(folder: &Path, config: &SourceConfig, settings: &SyncSettings) -> Res
         hidden: config.hidden,
         respect_gitignore: config.respect_gitignore.unwrap_or(settings.respect_gitignore),
         max_file_bytes: config.max_file_bytes.unwrap_or(settings.max_file_bytes),
+        trust: config.trust.as_str().into(),
+        reviewed: json(&config.reviewed),
     })
 }
 
@@ -204,6 +208,8 @@ pub(crate) fn config_for(folder: &Path, row: &SourceRow) -> Result<SourceConfig>
         hidden: row.hidden,
         respect_gitignore: Some(row.respect_gitignore),
         max_file_bytes: Some(row.max_file_bytes),
+        trust: Trust::named(&row.trust).ok_or_else(|| unknown("trust", &row.trust))?,
+        reviewed: row.list(&row.reviewed)?,
     })
 }
 

@@ -15,6 +15,7 @@ use crate::index::{Run, RunReader};
 use crate::model::Stamps;
 use crate::store::chunks::ChunkRow;
 use crate::store::documents::DocumentRow;
+use crate::store::findings::FindingRow;
 
 /// Up to this many bytes stay in memory.
 const IN_MEMORY: usize = 32 << 20;
@@ -26,7 +27,7 @@ pub(super) enum Fate {
     Added,
     /// The id stays, but what is indexed changed: the chunk with the number `old` is replaced.
     Reindexed { old: i64 },
-    /// The row stays; its place may be another one.
+    /// The row stays; its place, or that of what makes it unsafe, may be another one.
     Kept { moved: bool },
 }
 
@@ -51,6 +52,8 @@ pub(super) struct PreparedDocument {
     /// The whole file.
     pub text: String,
     pub chunks: Vec<PreparedChunk>,
+    /// Where the unsafe gate's rules matched.
+    pub findings: Vec<FindingRow>,
     /// Stored chunks whose ids are gone.
     pub removed: Vec<ChunkRow>,
 }

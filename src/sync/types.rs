@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::config::{ChunkSettings, Config};
 use crate::error::Failure;
-use crate::model::Bm25Policy;
+use crate::model::{Bm25Policy, UnsafeScope};
 use crate::store::generations::{ChunkCounts, DocumentCounts};
 
 /// What to sync, and how.
@@ -17,6 +17,8 @@ pub struct SyncRequest {
     pub chunking: ChunkSettings,
     /// Changes to how hits are scored.
     pub bm25: Option<Bm25Policy>,
+    /// A change to how far a finding of the unsafe gate reaches.
+    pub unsafe_scope: Option<UnsafeScope>,
     /// Read and hash every file, whatever its stamps say.
     pub checksum: bool,
     /// Publish in spite of failed files; their last good version stays.
@@ -92,10 +94,29 @@ pub struct SyncReport {
     pub chunks: ChunkCounts,
     /// Files that could not become documents, by source and path.
     pub failures: Vec<Failure>,
+    /// Documents that have unsafe chunks after the call, of all sources.
+    pub unsafe_documents: u64,
+    /// The first of them that this call brought or changed, by source and path: 100 at most.
+    pub newly_unsafe: Vec<UnsafeDocument>,
     /// Bytes of the files that were read.
     pub bytes_read: u64,
     /// How long each stage took.
     pub seconds: StageSeconds,
+}
+
+/// A document with text that tries to instruct the model that reads it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnsafeDocument {
+    /// Its source.
+    pub source_id: String,
+    /// Its path below the source's root.
+    pub path: String,
+    /// The rule that matched first, such as `override.en`.
+    pub rule: String,
+    /// The line of the match, from 1.
+    pub line: u32,
+    /// How many of its chunks are unsafe.
+    pub chunks: u64,
 }
 
 /// How long the stages of a sync took, in seconds of wall time.

@@ -13,4 +13,5 @@ mod store;
 mod support;
 mod sync;
 mod tidy;
+mod unsafe_text;
 mod world;

@@ -9,10 +9,10 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use ragdb::{Bm25Policy, CiteStatus, Store, SyncRequest, SyncSources};
+use ragdb::{Bm25Policy, CiteStatus, SourceConfig, Store, SyncRequest, SyncSources, Trust, UnsafeScope};
 
 use crate::world::{Content, World, answer, assert_sound, rows, value, write};
-use document::{Block, Document, block, document, query, word};
+use document::{Block, Document, block, document, query, title, word};
 use history::History;
 
 /// Where documents can be. Two sources hold some equal paths: ties between them must be broken too.
@@ -48,6 +48,7 @@ enum Edit {
     Revert(usize),
     Touch(usize),
     Policy(usize),
+    Trust(usize),
     Optimize,
     Reopen,
 }
@@ -66,21 +67,41 @@ fn edit() -> impl Strategy<Value = Edit> {
         2 => (file(), file()).prop_map(|(from, to)| Edit::Rename(from, to)),
         2 => (file(), file()).prop_map(|(from, to)| Edit::Swap(from, to)),
         2 => (file(), file()).prop_map(|(from, to)| Edit::Copy(from, to)),
-        2 => (file(), prop::option::of(word())).prop_map(|(file, title)| Edit::Title(file, title)),
+        2 => (file(), prop::option::of(title())).prop_map(|(file, title)| Edit::Title(file, title)),
         2 => (file(), prop::option::of(word())).prop_map(|(file, field)| Edit::Field(file, field)),
-        2 => (file(), prop::option::of(word())).prop_map(|(file, heading)| Edit::Heading(file, heading)),
+        2 => (file(), prop::option::of(title())).prop_map(|(file, heading)| Edit::Heading(file, heading)),
         1 => file().prop_map(Edit::LineEnds),
         3 => (0..30_usize).prop_map(Edit::Revert),
         1 => file().prop_map(Edit::Touch),
         2 => (0..POLICIES.len()).prop_map(Edit::Policy),
+        2 => (0..TRUSTS).prop_map(Edit::Trust),
         1 => Just(Edit::Optimize),
         1 => Just(Edit::Reopen),
     ]
 }
 
-/// Target, most and overlapping characters, and k1 and b.
-const POLICIES: [(u32, u32, u32, f64, f64); 4] =
-    [(800, 1200, 120, 1.2, 0.75), (120, 120, 0, 1.2, 0.75), (60, 90, 20, 1.2, 0.75), (800, 1200, 120, 0.9, 0.4)];
+/// Target, most and overlapping characters, k1 and b, and the scope of the unsafe gate.
+const POLICIES: [(u32, u32, u32, f64, f64, UnsafeScope); 6] = [
+    (800, 1200, 120, 1.2, 0.75, UnsafeScope::Document),
+    (800, 1200, 120, 1.2, 0.75, UnsafeScope::Chunk),
+    (120, 120, 0, 1.2, 0.75, UnsafeScope::Document),
+    (60, 90, 20, 1.2, 0.75, UnsafeScope::Chunk),
+    (60, 90, 20, 1.2, 0.75, UnsafeScope::Document),
+    (800, 1200, 120, 0.9, 0.4, UnsafeScope::Document),
+];
+
+/// Ways to trust: nothing, one source, the files `a.md` of both, one file of the other source.
+const TRUSTS: usize = 4;
+
+/// Whether a document is reviewed.
+fn is_reviewed(trust: usize, path: &str) -> bool {
+    match trust {
+        1 => path.starts_with("docs/"),
+        2 => path.ends_with("/a.md"),
+        3 => path == "more/guide/a.md",
+        _ => false,
+    }
+}
 
 /// The documents at one time.
 pub type Tree = BTreeMap<&'static str, Document>;
@@ -90,6 +111,7 @@ struct Model {
     store: Option<Store>,
     tree: Tree,
     policy: usize,
+    trust: usize,
     trees: Vec<Tree>,
     history: History,
 }
@@ -99,7 +121,8 @@ impl Model {
         let world = World::new(&[]);
         let tree = FILES.into_iter().step_by(2).zip(first).collect();
         let store = Some(world.store());
-        let mut model = Self { world, store, tree, policy: 0, trees: Vec::new(), history: History::default() };
+        let mut model =
+            Self { world, store, tree, policy: 0, trust: 0, trees: Vec::new(), history: History::default() };
         model.write_tree(&Tree::new());
         model
     }
@@ -109,15 +132,28 @@ impl Model {
     }
 
     fn request(&self) -> SyncRequest {
-        let (target, max, overlap, k1, b) = POLICIES[self.policy];
+        let (target, max, overlap, k1, b, unsafe_scope) = POLICIES[self.policy];
+        let mut sources = ["docs", "more"].map(|name| {
+            let config = SourceConfig::for_folder(self.world.path().join(name)).expect("the folder is there");
+            let reviewed = match self.trust {
+                2 => vec!["a.md".into()],
+                3 if name == "more" => vec!["guide/a.md".into()],
+                _ => Vec::new(),
+            };
+            SourceConfig { reviewed, ..config }
+        });
+        if self.trust == 1 {
+            sources[0].trust = Trust::Reviewed;
+        }
         SyncRequest {
-            sources: SyncSources::Folders(vec![self.world.docs(), self.world.path().join("more")]),
+            sources: SyncSources::Config(ragdb::Config { sources: sources.to_vec(), ..ragdb::Config::default() }),
             chunking: ragdb::ChunkSettings {
                 target_chars: Some(target),
                 max_chars: Some(max),
                 overlap_chars: Some(overlap),
             },
             bm25: Some(Bm25Policy { k1, b }),
+            unsafe_scope: Some(unsafe_scope),
             // Everything is deleted now and then.
             max_delete: Some(100),
             ..SyncRequest::default()
@@ -183,6 +219,7 @@ impl Model {
                 }
             }
             Edit::Policy(policy) => self.policy = policy,
+            Edit::Trust(trust) => self.trust = trust,
             Edit::Optimize => drop(self.store().optimize().expect("the store is optimised")),
             Edit::Reopen => {
                 self.store = None;
@@ -197,12 +234,31 @@ impl Model {
     fn step(&mut self) {
         let report = self.store().sync(&self.request()).expect("the sync succeeds");
         let store = self.store.as_ref().expect("the store is open");
-        self.history.step(store, &report, &self.tree, self.policy);
+        self.history.step(store, &report, &self.tree, self.policy, self.trust);
         check_rows(store);
+        self.check_gate();
         self.check_citations();
         let again = self.store().sync(&self.request()).expect("the sync succeeds");
         assert!(!again.published, "nothing changed: {again:?}");
         assert_eq!(again.generation, report.generation);
+    }
+
+    /// What is unsafe is what has an attack in it and is not reviewed, as far as the scope reaches.
+    fn check_gate(&self) {
+        let (.., scope) = POLICIES[self.policy];
+        let sql = "SELECT s.source_id || '/' || d.path, c.unsafe_reason IS NOT NULL, c.text, c.heading_path, d.title, \
+                   d.trust FROM chunks c JOIN documents d USING (document_no) JOIN sources s USING (source_no)";
+        for row in rows(self.store(), sql) {
+            let [path, found, text, headings, title, trust] = &row[..] else { panic!("six columns") };
+            let reviewed = is_reviewed(self.trust, path);
+            assert_eq!(trust == "reviewed", reviewed, "{path}");
+            let attacked = |text: &str| text.replace("\r\n", " ").contains(document::ATTACK);
+            let around = match scope {
+                UnsafeScope::Document => attacked(&self.tree[path.as_str()].text()),
+                UnsafeScope::Chunk => attacked(text) || attacked(headings) || attacked(title),
+            };
+            assert_eq!(found == "1", around && !reviewed, "{path} {scope:?}: {text:?}");
+        }
     }
 
     /// Each live chunk stands in its file, each deleted one is known as deleted.
@@ -280,6 +336,18 @@ fn check_rows(store: &Store) {
         "the kept length is the counted one",
         "SELECT c.chunk_id, c.token_count, l.length FROM chunks c LEFT JOIN audit_lengths l USING (chunk_no)
          WHERE min(c.token_count, 65535) <> coalesce(l.length, 0)",
+    );
+    none(
+        "an unsafe chunk has postings",
+        "SELECT chunk_id FROM chunks WHERE unsafe_reason IS NOT NULL AND token_count <> 0",
+    );
+    none(
+        "a reason is no finding of the document",
+        "SELECT chunk_id FROM chunks c WHERE unsafe_reason IS NOT NULL AND NOT EXISTS (
+           SELECT 1 FROM unsafe_findings f WHERE f.document_no = c.document_no
+             AND f.rule = c.unsafe_reason ->> 'rule' AND f.start_line = c.unsafe_reason ->> 'line'
+             AND f.start_byte = c.unsafe_reason ->> 'start_byte' AND f.end_byte = c.unsafe_reason ->> 'end_byte'
+         )",
     );
     let average = store.status().expect("a status");
     assert_eq!(average.indexed_chunks.to_string(), value(store, "SELECT count(*) FROM chunks WHERE token_count > 0"));

@@ -1,6 +1,8 @@
 //! What a search finds, in which order, and what it refuses.
 
-use ragdb::{Bm25Policy, ChunkSettings, Config, ExpectedPolicy, SearchRequest, Store, SyncRequest, SyncSources};
+use ragdb::{
+    Bm25Policy, ChunkSettings, Config, ExpectedPolicy, SearchRequest, Store, SyncRequest, SyncSources, UnsafeScope,
+};
 use rstest::rstest;
 
 use crate::world::{World, answer, write};
@@ -79,10 +81,12 @@ fn equal_hits_of_two_sources_come_in_one_order_however_the_store_was_made() {
 
 #[rstest]
 #[case::nothing_expected(ExpectedPolicy::default(), true)]
-#[case::equal(ExpectedPolicy { bm25: Some(Bm25Policy { k1: 1.2, b: 0.75 }), chunking: None }, true)]
-#[case::other_constants(ExpectedPolicy { bm25: Some(Bm25Policy { k1: 1.5, b: 0.75 }), chunking: None }, false)]
+#[case::equal(ExpectedPolicy { bm25: Some(Bm25Policy { k1: 1.2, b: 0.75 }), ..ExpectedPolicy::default() }, true)]
+#[case::other_constants(ExpectedPolicy { bm25: Some(Bm25Policy { k1: 1.5, b: 0.75 }), ..ExpectedPolicy::default() }, false)]
+#[case::equal_scope(ExpectedPolicy { unsafe_scope: Some(UnsafeScope::Document), ..ExpectedPolicy::default() }, true)]
+#[case::other_scope(ExpectedPolicy { unsafe_scope: Some(UnsafeScope::Chunk), ..ExpectedPolicy::default() }, false)]
 #[case::other_size(
-    ExpectedPolicy { bm25: None, chunking: Some(ChunkSettings { max_chars: Some(500), ..ChunkSettings::default() }) },
+    ExpectedPolicy { chunking: Some(ChunkSettings { max_chars: Some(500), ..ChunkSettings::default() }), ..ExpectedPolicy::default() },
     false
 )]
 fn a_search_under_other_settings_is_refused(#[case] expected: ExpectedPolicy, #[case] searches: bool) {
@@ -101,13 +105,20 @@ fn what_a_configuration_synced_it_may_search() {
     // The store has settings of its own, of which the configurations mention some.
     let chunking = ChunkSettings { target_chars: Some(300), max_chars: Some(400), overlap_chars: Some(0) };
     store.sync(&SyncRequest { chunking, ..world.request() }).unwrap();
-    for yaml in ["chunking:\n  max_chars: 900\n", "chunking:\n  overlap_chars: 10\n", "bm25:\n  k1: 1.5\n", ""] {
+    for yaml in [
+        "chunking:\n  max_chars: 900\n",
+        "chunking:\n  overlap_chars: 10\n",
+        "bm25:\n  k1: 1.5\n",
+        "gate:\n  scope: chunk\n",
+        "",
+    ] {
         let yaml = format!("sources:\n  - id: docs\n    path: docs\n{yaml}");
         let config = Config::from_yaml(&yaml, world.path().join("ragdb.yaml")).unwrap();
         let expected = ExpectedPolicy::from(&config);
         let request = SyncRequest {
             chunking: config.chunking.unwrap_or_default(),
             bm25: config.bm25,
+            unsafe_scope: config.unsafe_scope,
             sources: SyncSources::Config(config),
             ..SyncRequest::default()
         };

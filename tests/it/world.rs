@@ -108,6 +108,7 @@ pub fn value(store: &Store, sql: &str) -> String {
 pub struct Content {
     documents: Vec<Vec<String>>,
     chunks: Vec<Vec<String>>,
+    findings: Vec<Vec<String>>,
     terms: Vec<Vec<String>>,
     lengths: Vec<Vec<String>>,
 }
@@ -119,14 +120,20 @@ impl Content {
             documents: rows(
                 store,
                 "SELECT s.source_id, d.path, d.document_id, d.title, d.lang, d.content_hash, d.size_bytes, d.lines, \
-                 d.front_matter FROM documents d JOIN sources s USING (source_no) ORDER BY s.source_id, d.path",
+                 d.front_matter, d.trust FROM documents d JOIN sources s USING (source_no) ORDER BY s.source_id, d.path",
             ),
             chunks: rows(
                 store,
                 "SELECT s.source_id, d.path, c.chunk_index, c.chunk_id, c.start_line, c.end_line, c.start_byte, \
-                 c.end_byte, c.token_count, c.heading_only, c.content_hash, c.composition_hash, c.heading_path, c.text \
+                 c.end_byte, c.token_count, c.heading_only, c.content_hash, c.composition_hash, c.heading_path, c.text, \
+                 c.unsafe_reason \
                  FROM chunks c JOIN documents d USING (document_no) JOIN sources s USING (source_no) \
                  ORDER BY s.source_id, d.path, c.chunk_index",
+            ),
+            findings: rows(
+                store,
+                "SELECT d.document_id, f.finding_no, f.rule, f.start_line, f.end_line, f.start_byte, f.end_byte \
+                 FROM unsafe_findings f JOIN documents d USING (document_no) ORDER BY d.document_id, f.finding_no",
             ),
             terms: rows(store, "SELECT term, df FROM audit_terms ORDER BY term"),
             lengths: rows(
@@ -142,6 +149,7 @@ impl Content {
         for (name, ours, theirs) in [
             ("documents", &self.documents, &other.documents),
             ("chunks", &self.chunks, &other.chunks),
+            ("findings", &self.findings, &other.findings),
             ("terms", &self.terms, &other.terms),
             ("lengths", &self.lengths, &other.lengths),
         ] {

@@ -48,7 +48,7 @@ impl Patterns {
         Ok(Self(set))
     }
 
-    fn matches(&self, path: &[u8]) -> bool {
+    pub(crate) fn matches(&self, path: &[u8]) -> bool {
         !self.0.is_empty() && self.0.is_match(as_path(path))
     }
 }

@@ -14,6 +14,7 @@ type Ids = BTreeMap<String, u64>;
 struct Published {
     tree: Tree,
     policy: usize,
+    trust: usize,
     chunks: Ids,
     documents: Ids,
 }
@@ -34,14 +35,19 @@ impl History {
     }
 
     /// Compares a sync's report and rows with what changed.
-    pub fn step(&mut self, store: &Store, report: &SyncReport, tree: &Tree, policy: usize) {
+    pub fn step(&mut self, store: &Store, report: &SyncReport, tree: &Tree, policy: usize, trust: usize) {
         let before = self.head();
         let number = self.0.len() as u64;
         let first = number == 1;
         let rebuilt = !first && before.policy != policy;
         let text = |tree: &Tree, path: &str| tree.get(path).map(super::Document::text);
         let kept = || tree.keys().filter(|path| before.tree.contains_key(*path));
-        let updated = kept().filter(|path| rebuilt || text(tree, path) != text(&before.tree, path)).count();
+        let updated = kept()
+            .filter(|path| {
+                let reviewed = |trust| super::is_reviewed(trust, path);
+                rebuilt || text(tree, path) != text(&before.tree, path) || reviewed(trust) != reviewed(before.trust)
+            })
+            .count();
         let (added, deleted) = (tree.len() - kept().count(), before.tree.len() - kept().count());
         let published = added + updated + deleted > 0 || rebuilt;
         assert_eq!(report.published, published, "{report:?}");
@@ -54,6 +60,7 @@ impl History {
         let live = Published {
             tree: tree.clone(),
             policy,
+            trust,
             chunks: ids(store, "SELECT chunk_id, generation_added FROM chunks"),
             documents: ids(store, "SELECT document_id, generation_added FROM documents"),
         };

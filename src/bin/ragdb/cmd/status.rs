@@ -23,6 +23,7 @@ struct StatusView {
     policy: Option<ragdb::Policy>,
     documents: u64,
     chunks: u64,
+    unsafe_documents: u64,
     indexed_chunks: u64,
     average_length: f64,
     segments: u64,
@@ -88,6 +89,7 @@ impl From<Status> for StatusView {
             policy: status.policy,
             documents: status.documents,
             chunks: status.chunks,
+            unsafe_documents: status.unsafe_documents,
             indexed_chunks: status.indexed_chunks,
             average_length: status.average_length,
             segments: status.segments,
@@ -115,6 +117,10 @@ impl View for StatusView {
         }
         writeln!(screen.out, "documents   {}", self.documents)?;
         writeln!(screen.out, "chunks      {}, {} of them indexed", self.chunks, self.indexed_chunks)?;
+        if self.unsafe_documents > 0 {
+            let what = counted(self.unsafe_documents, "document");
+            writeln!(screen.out, "unsafe      {what}, never scored; see `ragdb sql --audit unsafe`")?;
+        }
         let average = self.average_length;
         writeln!(screen.out, "index       {}, {average:.1} terms a chunk", counted(self.segments, "segment"))?;
         writeln!(screen.out, "tombstones  {}", self.tombstones)?;
@@ -124,6 +130,8 @@ impl View for StatusView {
                 format!("{} target, {} at most, {} overlap", cut.target_chars, cut.max_chars, cut.overlap_chars);
             writeln!(screen.out, "chunking    {sizes} (characters)")?;
             writeln!(screen.out, "scoring     BM25, k1 {}, b {}; lexer {}", bm25.k1, bm25.b, policy.lexer_version)?;
+            let (rules, scope) = (policy.unsafe_rules, policy.unsafe_scope.as_str());
+            writeln!(screen.out, "gate        unsafe rules {rules}, scope {scope}")?;
         }
         match &self.pending {
             None => {}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ragdb::{
     ChunkPolicy, ChunkSettings, Config, Failure, PlannedFile, SourceConfig, Store, SyncPlan, SyncProgress, SyncReport,
-    SyncRequest, SyncSources,
+    SyncRequest, SyncSources, UnsafeDocument,
 };
 use serde::Serialize;
 
@@ -14,6 +14,9 @@ use crate::context::{Context, Verbosity};
 use crate::exit::{Outcome, Stop};
 use crate::progress::SyncBar;
 use crate::render::{ChunksView, DocumentsView, FailureView, Role, Screen, View, bytes, clean, counted, optional};
+
+/// So many newly unsafe documents are named on standard error.
+const UNSAFE_SHOWN: usize = 10;
 
 /// Runs the verb.
 pub fn run(args: &SyncArgs, context: &mut Context) -> Result<Outcome, Stop> {
@@ -55,8 +58,8 @@ pub fn declared(config: Option<Config>, chunking: ChunkSettings) -> Result<SyncR
             }
         }
     };
-    let bm25 = config.bm25;
-    Ok(SyncRequest { sources: SyncSources::Config(config), chunking, bm25, ..SyncRequest::default() })
+    let (bm25, unsafe_scope) = (config.bm25, config.unsafe_scope);
+    Ok(SyncRequest { sources: SyncSources::Config(config), chunking, bm25, unsafe_scope, ..SyncRequest::default() })
 }
 
 impl From<ChunkingArgs> for ChunkSettings {
@@ -87,6 +90,7 @@ fn publish(mut request: SyncRequest, context: &mut Context) -> Result<Outcome, S
     }
     let report = report?;
     tell_failures(&report.failures, "failed, left out; a document keeps its last good version", context);
+    tell_unsafe(&report, context);
     let view = SyncView { verbose: context.verbosity == Verbosity::Verbose, ..SyncView::from(&report) };
     context.print(&view)?;
     Ok(Outcome::Done)
@@ -118,6 +122,38 @@ fn tell_failures(failures: &[Failure], outcome: &str, context: &Context) {
     context.warn(&format!("{} {outcome}", counted(failures.len() as u64, "file")));
 }
 
+/// Names on standard error the documents that this sync found unsafe; a JSON result lists them itself.
+fn tell_unsafe(report: &SyncReport, context: &Context) {
+    let found = &report.newly_unsafe;
+    if context.json || found.is_empty() {
+        return;
+    }
+    for UnsafeDocument { source_id, path, rule, line, chunks } in found.iter().take(UNSAFE_SHOWN) {
+        let kept = counted(*chunks, "chunk");
+        context.warn(&format!("{path}:{line}: {rule}: {kept} of this document will not be evidence ({source_id})"));
+    }
+    if found.len() > UNSAFE_SHOWN {
+        context.warn("there are more; `ragdb sql --audit unsafe` lists them all");
+    }
+    context.note("if such a document only writes about injection, say `reviewed: [PATH]` in ragdb.yaml");
+}
+
+#[derive(Serialize)]
+struct UnsafeView {
+    source_id: String,
+    path: String,
+    rule: String,
+    line: u32,
+    chunks: u64,
+}
+
+impl From<&UnsafeDocument> for UnsafeView {
+    fn from(document: &UnsafeDocument) -> Self {
+        let UnsafeDocument { source_id, path, rule, line, chunks } = document.clone();
+        Self { source_id, path, rule, line, chunks }
+    }
+}
+
 #[derive(Serialize)]
 struct SyncView {
     generation: Option<u64>,
@@ -126,6 +162,9 @@ struct SyncView {
     documents: DocumentsView,
     chunks: ChunksView,
     failures: Vec<FailureView>,
+    unsafe_documents: u64,
+    #[serde(rename = "unsafe")]
+    newly_unsafe: Vec<UnsafeView>,
     bytes_read: u64,
     seconds: Seconds,
     #[serde(skip)]
@@ -151,6 +190,8 @@ impl From<&SyncReport> for SyncView {
             documents: report.documents.into(),
             chunks: report.chunks.into(),
             failures: report.failures.iter().map(FailureView::from).collect(),
+            unsafe_documents: report.unsafe_documents,
+            newly_unsafe: report.newly_unsafe.iter().map(UnsafeView::from).collect(),
             bytes_read: report.bytes_read,
             seconds: Seconds {
                 walk: seconds.walk,
@@ -175,6 +216,9 @@ impl View for SyncView {
         write_rebuild(screen, "rebuilt the index", &self.rebuilt)?;
         writeln!(screen.out, "  documents  {}", self.documents.sentence())?;
         writeln!(screen.out, "  chunks     {}", self.chunks.sentence())?;
+        if self.unsafe_documents > 0 {
+            writeln!(screen.out, "  unsafe     {}", counted(self.unsafe_documents, "document"))?;
+        }
         if self.verbose {
             let Seconds { walk, read, write, checkpoint, total } = self.seconds;
             writeln!(screen.out, "  read       {}", bytes(self.bytes_read))?;

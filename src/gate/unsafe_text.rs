@@ -1,0 +1,55 @@
+//! The gate before ranking: text that tries to instruct the model that reads it. Pure: text in, places out.
+//!
+//! Rules are data (`unsafe_rules.toml`). They run on a *shadow* of the text ([`shadow`]), so that a disguise does not
+//! hide a phrase; the text itself is never altered. One pass looks for the rules' anchors; a pattern is compiled and
+//! run only where all of its anchors stand. Knows no store, no document and no front matter.
+
+mod hidden;
+mod look_alikes;
+mod rules;
+mod shadow;
+#[cfg(test)]
+mod tests;
+
+use std::ops::Range;
+
+use rules::RULES;
+use shadow::Shadow;
+
+/// The version of the rules that mark unsafe text; part of the policy.
+pub const UNSAFE_RULES_VERSION: u32 = 1;
+
+/// A document has this many findings at most; the first of each rule come first to mind, and one is enough.
+const FINDINGS_AT_MOST: usize = 100;
+
+/// A place where a rule matched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// The rule's id, such as `override.en`.
+    pub rule: &'static str,
+    /// The matched bytes of the text.
+    pub range: Range<usize>,
+}
+
+/// All places where a rule matches, in order of place and then of rule; at most 100.
+pub(crate) fn scan(text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let seen = RULES.anchors_in(text);
+    if seen.format_characters {
+        for rule in RULES.all() {
+            let Some(detector) = rule.detector else { continue };
+            let found = detector.find(text).take(FINDINGS_AT_MOST);
+            findings.extend(found.map(|range| Finding { rule: rule.id, range }));
+        }
+    }
+    let mut shadow = None;
+    for rule in RULES.concerned(&seen) {
+        let shadow = shadow.get_or_insert_with(|| Shadow::of(text));
+        let found = rule.find(shadow.text()).take(FINDINGS_AT_MOST);
+        findings.extend(found.map(|range| Finding { rule: rule.id, range: shadow.source(text, range) }));
+    }
+    findings.sort_by_key(|finding| (finding.range.start, finding.rule, finding.range.end));
+    findings.dedup();
+    findings.truncate(FINDINGS_AT_MOST);
+    findings
+}

@@ -1,0 +1,337 @@
+//! The shadow of a text: what is left of it when disguises are taken off.
+//!
+//! Compatibility forms are decomposed, accents dropped, letters lower-cased; look-alike letters become Latin where they
+//! stand in a word with Latin letters or are a whole word after a Latin one; format characters, emphasis marks and back-ticks go; `_` and runs of white space
+//! become one space, none between ideographs; a digit between letters becomes the letter it looks like; tag characters
+//! become the ASCII they stand for.
+
+use std::ops::Range;
+
+use unicode_normalization::char::{compose, decompose_compatible, is_combining_mark};
+
+use super::hidden::{self, is_format};
+use super::look_alikes::{look_alike, substitute};
+
+/// Takes what the folding of a text emits.
+pub(super) trait Sink {
+    /// A character of the shadow, and where in the text it comes from.
+    fn put(&mut self, source: usize, character: char);
+    /// The same for ASCII.
+    fn put_ascii(&mut self, source: usize, byte: u8);
+}
+
+/// What becomes of an ASCII byte.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Keep,
+    Space,
+    Drop,
+    Digit,
+}
+
+const CLASSES: [Class; 256] = {
+    let mut classes = [Class::Keep; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        #[allow(clippy::cast_possible_truncation)] // below 128
+        let c = byte as u8;
+        classes[byte] = match c {
+            0..=b' ' | b'_' | 0x7f => Class::Space,
+            b'*' | b'~' | b'`' => Class::Drop,
+            b'0'..=b'9' => Class::Digit,
+            _ => Class::Keep,
+        };
+        byte += 1;
+    }
+    classes
+};
+
+/// How far a word is looked at to tell its script.
+const LONGEST_WORD: usize = 64;
+
+/// Folds a text into a sink; returns whether it has format characters or variation selectors.
+pub(super) fn fold(text: &str, sink: &mut impl Sink) -> bool {
+    let bytes = text.as_bytes();
+    let mut folder =
+        Folder { text, sink, space: None, ideograph: false, latin: false, word_end: 0, mixed: false, marked: false };
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        if byte >= 0x80 {
+            at = folder.character(at);
+            continue;
+        }
+        match CLASSES[usize::from(byte)] {
+            Class::Keep => folder.ascii(at, byte.to_ascii_lowercase()),
+            Class::Digit => folder.ascii(at, digit(bytes, at)),
+            Class::Space => {
+                folder.space.get_or_insert(at);
+                if byte == b'\n' {
+                    // The marks of a quoted block stand between its words.
+                    at += bytes[at + 1..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'>')).count();
+                }
+            }
+            Class::Drop => {}
+        }
+        at += 1;
+    }
+    folder.marked
+}
+
+/// The letter that a digit between two letters looks like.
+fn digit(bytes: &[u8], at: usize) -> u8 {
+    let letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphabetic);
+    if at == 0 || !letter(bytes.get(at - 1)) || !letter(bytes.get(at + 1)) {
+        return bytes[at];
+    }
+    match bytes[at] {
+        b'0' => b'o',
+        b'1' => b'i',
+        b'3' => b'e',
+        b'4' => b'a',
+        b'5' => b's',
+        b'7' => b't',
+        other => other,
+    }
+}
+
+struct Folder<'a, S> {
+    text: &'a str,
+    sink: &'a mut S,
+    /// White space that is not emitted yet.
+    space: Option<usize>,
+    /// Whether the last character emitted is one of those that are written without spaces.
+    ideograph: bool,
+    /// Whether the last letter emitted is a Latin one.
+    latin: bool,
+    /// Up to where `mixed` is known.
+    word_end: usize,
+    /// Whether the present word is to be read as Latin.
+    mixed: bool,
+    marked: bool,
+}
+
+impl<S: Sink> Folder<'_, S> {
+    #[inline]
+    fn ascii(&mut self, source: usize, byte: u8) {
+        if let Some(at) = self.space.take() {
+            self.sink.put_ascii(at, b' ');
+        }
+        self.ideograph = false;
+        self.latin = byte.is_ascii_alphabetic() || (self.latin && !byte.is_ascii_digit());
+        self.sink.put_ascii(source, byte);
+    }
+
+    fn emit(&mut self, source: usize, c: char) {
+        if c.is_ascii() {
+            #[allow(clippy::cast_possible_truncation)] // it is ASCII
+            let byte = c as u8;
+            match CLASSES[usize::from(byte)] {
+                Class::Space => {
+                    self.space.get_or_insert(source);
+                }
+                Class::Drop => {}
+                Class::Keep | Class::Digit => self.ascii(source, byte.to_ascii_lowercase()),
+            }
+            return;
+        }
+        let ideograph = is_ideograph(c);
+        if let Some(at) = self.space.take()
+            && !(ideograph && self.ideograph)
+        {
+            self.sink.put_ascii(at, b' ');
+        }
+        self.ideograph = ideograph;
+        self.latin &= !c.is_alphabetic();
+        self.sink.put(source, c);
+    }
+
+    /// Takes the character at `at`, which is not ASCII, and returns where the next one begins.
+    fn character(&mut self, at: usize) -> usize {
+        let rest = &self.text[at..];
+        let Some(c) = rest.chars().next() else { return self.text.len() };
+        let next = at + c.len_utf8();
+        match c {
+            '\u{3040}'..='\u{3098}' | '\u{30A0}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' => {
+                return self.composed(at, next, c);
+            }
+            _ => {}
+        }
+        if is_format(c) {
+            self.marked = true;
+            if c == hidden::CANCEL_TAG || !hidden::is_tag(c) {
+                return next;
+            }
+            if let Some(plain) = hidden::tag_as_ascii(c) {
+                self.emit(at, plain);
+            }
+            return next;
+        }
+        if c == hidden::BLACK_FLAG {
+            // The tags of a flag name a region and say nothing.
+            return at + hidden::flag_length(rest);
+        }
+        if c.is_whitespace() {
+            self.space.get_or_insert(at);
+            return next;
+        }
+        if let Some(plain) = substitute(c) {
+            plain.chars().for_each(|plain| self.emit(at, plain));
+            return next;
+        }
+        let mut parts = ['\0'; 4];
+        let mut count = 0;
+        decompose_compatible(c, |part| {
+            if let Some(slot) = parts.get_mut(count) {
+                *slot = part;
+            }
+            count += 1;
+        });
+        // The longest decompositions are of ligatures of whole words; nothing is written in them.
+        let parts = if count <= parts.len() { &parts[..count] } else { &[c][..] };
+        if let [part] = *parts
+            && is_syllabic(part)
+        {
+            return self.composed(at, next, part);
+        }
+        for &part in parts {
+            if is_accent(part) {
+                continue;
+            }
+            let latin = look_alike(part).filter(|_| self.is_mixed(at, next));
+            match latin {
+                Some(latin) => self.emit(at, latin),
+                None => part.to_lowercase().filter(|part| !is_accent(*part)).for_each(|part| self.emit(at, part)),
+            }
+        }
+        next
+    }
+
+    /// Emits a syllable or its first part, joined with the marks and parts that follow it.
+    fn composed(&mut self, at: usize, mut next: usize, mut c: char) -> usize {
+        while let Some(following) = self.text[next..].chars().next() {
+            if !matches!(following, '\u{3099}' | '\u{309A}' | '\u{FF9E}' | '\u{FF9F}' | '\u{1160}'..='\u{11FF}') {
+                break;
+            }
+            let mut mark = following;
+            decompose_compatible(following, |part| mark = part);
+            let Some(joined) = compose(c, mark) else { break };
+            c = joined;
+            next += following.len_utf8();
+        }
+        self.emit(at, c);
+        next
+    }
+
+    /// Whether the word around a character has Latin letters as well, or none but look-alikes after a Latin word; looked
+    /// up once a word.
+    fn is_mixed(&mut self, at: usize, next: usize) -> bool {
+        if at < self.word_end {
+            return self.mixed;
+        }
+        let of_word = |c: &char| c.is_alphabetic() || is_format(*c) || is_combining_mark(*c) || c.is_ascii_digit();
+        let before = self.text[..at].chars().rev().take(LONGEST_WORD).take_while(of_word);
+        let after = self.text[next..].chars().take(LONGEST_WORD).take_while(of_word);
+        let latin = |c: char| c.is_ascii_alphabetic();
+        self.word_end = next + after.clone().map(char::len_utf8).sum::<usize>();
+        let alike = || {
+            let mut word = self.text[at..self.word_end].chars().filter(|c| c.is_alphabetic());
+            self.latin && word.all(|c| look_alike(c).is_some())
+        };
+        self.mixed = before.into_iter().any(latin) || after.into_iter().any(latin) || alike();
+        self.mixed
+    }
+}
+
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{3000}'..='\u{303F}')
+}
+
+/// Kana and the parts of Hangul syllables.
+fn is_syllabic(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30FF}' | '\u{1100}'..='\u{115F}')
+}
+
+/// Marks on letters; not those that make another letter of kana, and no vowel signs.
+fn is_accent(c: char) -> bool {
+    matches!(c,
+        '\u{0300}'..='\u{036F}' | '\u{0483}'..='\u{0489}' | '\u{1AB0}'..='\u{1AFF}' | '\u{1DC0}'..='\u{1DFF}'
+        | '\u{20D0}'..='\u{20FF}' | '\u{FE20}'..='\u{FE2F}')
+}
+
+/// A word of a rule, folded as a text is: letter by letter, with all else left as it stands.
+pub(super) fn fold_letters(pattern: &str) -> String {
+    struct Plain(String);
+    impl Sink for Plain {
+        fn put(&mut self, _: usize, character: char) {
+            self.0.push(character);
+        }
+        fn put_ascii(&mut self, _: usize, byte: u8) {
+            self.0.push(byte.into());
+        }
+    }
+    let mut folded = Plain(String::new());
+    for c in pattern.chars() {
+        if c.is_ascii() {
+            folded.0.push(c);
+        } else {
+            fold(c.encode_utf8(&mut [0; 4]), &mut folded);
+        }
+    }
+    folded.0
+}
+
+/// A folded text with the way back.
+pub(super) struct Shadow {
+    text: String,
+    /// Places of the shadow from which on the distance to the source is another one: (shadow, source).
+    breaks: Vec<(usize, usize)>,
+}
+
+impl Sink for Shadow {
+    #[inline]
+    fn put(&mut self, source: usize, character: char) {
+        self.note(source);
+        self.text.push(character);
+    }
+
+    #[inline]
+    fn put_ascii(&mut self, source: usize, byte: u8) {
+        self.note(source);
+        self.text.push(byte.into());
+    }
+}
+
+impl Shadow {
+    pub(super) fn of(text: &str) -> Self {
+        let mut shadow = Self { text: String::with_capacity(text.len()), breaks: vec![(0, 0)] };
+        fold(text, &mut shadow);
+        shadow
+    }
+
+    #[inline]
+    fn note(&mut self, source: usize) {
+        let at = self.text.len();
+        let (shadow, known) = self.breaks[self.breaks.len() - 1];
+        if at - shadow != source - known {
+            self.breaks.push((at, source));
+        }
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The bytes of the source that these bytes of the shadow come from.
+    pub(super) fn source(&self, source: &str, range: Range<usize>) -> Range<usize> {
+        let last = self.text[range.clone()].char_indices().next_back().map_or(range.start, |(at, _)| range.start + at);
+        let (start, last) = (self.place(range.start), self.place(last));
+        let length = source[last..].chars().next().map_or(0, char::len_utf8);
+        start..last + length
+    }
+
+    fn place(&self, at: usize) -> usize {
+        let index = self.breaks.partition_point(|&(shadow, _)| shadow <= at) - 1;
+        let (shadow, source) = self.breaks[index];
+        source + (at - shadow)
+    }
+}
