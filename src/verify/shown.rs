@@ -180,6 +180,10 @@ impl Shown {
             shown.headings = row.headings()?;
             shown.place = row.span;
             shown.stored_hash = Some(row.content);
+            if row.unsafe_reason.is_some() {
+                let detail = "it is marked as unsafe now: it, or its document, tries to instruct the model that reads it";
+                shown.gone = Some((Verdict::Stale, detail.into()));
+            }
             shown.document = Some(document);
         } else if let Some(tombstone) = tombstones::latest(conn, &entry.chunk_id)? {
             let generation = tombstone.generation_deleted;

@@ -14,4 +14,5 @@ mod support;
 mod sync;
 mod tidy;
 mod unsafe_text;
+mod verify;
 mod world;

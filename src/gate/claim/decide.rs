@@ -65,11 +65,13 @@ pub(super) fn decide(claim: &Reading, basis: &Basis<'_>, support: f64, least: f6
     let leans = alignment.share() < least;
     let around_alignment = support::align(claim, basis.sentence, basis.headings);
     let around = polarity::agreement(&claim.cues, &basis.sentence.cues_at(around_alignment.window));
+    // A quote may leave out a cue that its sentence has and the claim repeats.
+    let agreement = if around == Agreement::Same { Agreement::Same } else { agreement };
     match (agreement, &around) {
         (Agreement::Opposed(why), _) if support >= SAME_TOPIC => return Outcome::new(Verdict::PolarityMismatch, why),
         (Agreement::Opposed(why), _) => open = open.or(Some(why)),
         (Agreement::Unclear(why), _) => open = open.or(Some(why)),
-        (Agreement::Same, Agreement::Opposed(why)) if leans => {
+        (Agreement::Same, Agreement::Opposed(why)) if leans && support >= SAME_TOPIC => {
             return Outcome::new(Verdict::PolarityMismatch, format!("{why}, outside the quote"));
         }
         (Agreement::Same, Agreement::Unclear(why)) if leans => {
