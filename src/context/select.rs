@@ -112,7 +112,7 @@ impl<'a> Selection<'a> {
     fn offer(&mut self, index: usize, candidate: &Candidate) -> Result<std::result::Result<(String, bool), Reason>> {
         let Candidate { hit, .. } = candidate;
         if self.shown.len() >= self.request.max_chunks {
-            return Ok(Err(("over_count", format!("{} better blocks are shown", self.shown.len()))));
+            return Ok(Err(("over_count", format!("max_chunks is {}", self.request.max_chunks))));
         }
         let is_verified = match self.sources.check(index, candidate)? {
             Ok(()) => true,

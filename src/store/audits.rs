@@ -69,6 +69,13 @@ const AUDITS: &[Audit] = &[
         description: "every term with the number of chunks that hold it, most frequent first",
         sql: "SELECT term, df FROM audit_terms ORDER BY df DESC, term",
     },
+    Audit {
+        name: "runs",
+        description: "every recorded run, newest first, with what it showed and what it refused",
+        sql: "SELECT r.run_id, r.created_at, r.query, r.generation, r.chars, r.truncated, r.unverified_source, \
+              sum(h.label IS NOT NULL) AS shown, sum(h.code IS NOT NULL) AS refused \
+              FROM runs r LEFT JOIN run_hits h USING (run_id) GROUP BY r.run_id ORDER BY r.created_at DESC, r.run_id",
+    },
     Audit { name: "segments", description: "the index's segments, oldest first", sql: "SELECT * FROM audit_segments" },
 ];
 

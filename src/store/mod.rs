@@ -194,7 +194,7 @@ impl Store {
         };
         let tx = conn
             .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(|error| connect::busy(&self.path, error))?;
+            .map_err(|error| connect::unwritable(&self.path, error))?;
         self.recheck(&tx)?;
         let result = work(&tx)?;
         tx.commit()?;

@@ -3,6 +3,7 @@
 mod check;
 mod cite;
 mod cli;
+mod context;
 mod data;
 mod docs;
 mod eval;

@@ -1,11 +1,12 @@
 //! No body leaves its block.
 
 use proptest::prelude::*;
+use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngSeed, TestRunner};
 use rstest::rstest;
 
 use super::*;
-use crate::evidence::budget::ApproximateTokens;
+use crate::evidence::budget::{ApproximateTokens, TokenCounter};
 use crate::evidence::nonce;
 
 const NONCE: &str = "00112233445566778899aabbccddeeff";
@@ -91,25 +92,19 @@ fn blocks_that_do_not_fit_are_left_out_whole_and_the_next_may_fit() {
 fn a_budget_of_tokens_counts_the_whole_prompt() {
     let mut prompt = Prompt::new(NONCE, UNLIMITED).unwrap();
     offer(&mut prompt, &Parts::new("One. Two.")).unwrap();
-    let needed = ApproximateTokens_count(&prompt.finish().0);
+    let needed = ApproximateTokens.count(&prompt.finish().0);
     for (max_tokens, fits) in [(needed, true), (needed - 1, false)] {
         let budget = Budget { counter: Some(&ApproximateTokens), max_tokens: Some(max_tokens), ..UNLIMITED };
         let mut prompt = Prompt::new(NONCE, budget).unwrap();
         assert_eq!(offer(&mut prompt, &Parts::new("One. Two.")).is_ok(), fits);
         let (text, _, tokens) = prompt.finish();
-        assert_eq!(tokens, Some(ApproximateTokens_count(&text)));
+        assert_eq!(tokens, Some(ApproximateTokens.count(&text)));
         assert!(tokens <= Some(max_tokens));
     }
 }
 
-#[allow(non_snake_case)]
-fn ApproximateTokens_count(text: &str) -> usize {
-    use crate::evidence::budget::TokenCounter as _;
-    ApproximateTokens.count(text)
-}
-
 #[test]
-fn a_budget_that_can_not_hold_the_guard_is_an_error() {
+fn a_budget_must_hold_the_guard() {
     let chars = guard().chars().count();
     assert!(Prompt::new(NONCE, Budget { max_chars: chars, ..UNLIMITED }).is_ok());
     let error = Prompt::new(NONCE, Budget { max_chars: chars - 1, ..UNLIMITED }).err().unwrap();

@@ -1,5 +1,7 @@
 //! What each verb prints, as text and as JSON.
 
+use std::fs;
+
 use insta::assert_snapshot;
 use serde_json::Value;
 
@@ -61,6 +63,47 @@ fn search_shows_where_each_hit_stands() {
     check("search_nothing", &project, &["search", "xyzzy"]);
     check("search_nothing_quiet", &project, &["search", "xyzzy", "-q"]);
     check("search_nothing_json", &project, &["search", "xyzzy", "--json"]);
+}
+
+#[test]
+fn context_prints_evidence_and_keeps_the_run() {
+    let project = Project::synced();
+    check("context", &project, &["context", "rotate", "key", "--max-chunks", "1"]);
+    check("context_json", &project, &["context", "E42", "--max-chunks", "1", "--json"]);
+    check("context_nothing", &project, &["context", "xyzzy"]);
+    check("context_small", &project, &["context", "rotate", "key", "--max-chars", "100"]);
+    check("context_label", &project, &["cite", "S1"]);
+    let (_, runs) = project.json(&["sql", "SELECT run_id FROM runs WHERE query = 'rotate key'"]);
+    let run = runs["rows"][0][0].as_str().expect("the run is recorded");
+    check("context_cite", &project, &["cite", "[S1]", "--run", run]);
+    assert_eq!(project.run(&["cite", "S2", "--run", run]).code, 2, "it is not in the run");
+    project.write("docs/guide/keys.md", "# Keys\n");
+    let (code, cited) = project.json(&["cite", "S1", "--run", &run[..8]]);
+    assert_eq!((code, &cited["status"], &cited["ref"]), (1, &"stale".into(), &"S1".into()));
+    check("context_stale", &project, &["context", "rotate", "key", "-v"]);
+}
+
+#[test]
+fn context_writes_a_manifest_and_nothing_else() {
+    let project = Project::synced();
+    let before = fs::read(project.path().join("ragdb.db")).expect("the store");
+    project.write("run.json", "old");
+    let run = project.ok(&["context", "E42", "--manifest", "run.json"]);
+    let text = fs::read_to_string(project.path().join("run.json")).expect("the manifest");
+    let manifest = ragdb::Manifest::from_json(&text).expect("it is one");
+    assert!(run.stderr.contains(&manifest.run_id) && run.stderr.contains("run.json"), "{}", run.stderr);
+    assert_eq!(manifest.prompt_hash, ragdb::Digest::of(&run.stdout).to_string(), "the prompt is printed exactly");
+    assert_eq!(fs::read(project.path().join("ragdb.db")).expect("the store"), before);
+    for own in ["ragdb.db", "./ragdb.db", "docs/../ragdb.db"] {
+        let run = project.run(&["context", "E42", "--manifest", own]);
+        assert!(
+            run.code == 2 && run.stdout.is_empty() && run.stderr.contains("belongs to the store"),
+            "{}",
+            run.stderr
+        );
+    }
+    assert_eq!(project.run(&["context", "E42", "--manifest", "none/run.json"]).code, 2);
+    assert_eq!(fs::read(project.path().join("ragdb.db")).expect("the store"), before);
 }
 
 #[test]

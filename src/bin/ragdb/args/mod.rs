@@ -3,6 +3,7 @@
 
 #![allow(clippy::doc_markdown, reason = "here doc comments are help text, where backticks would be printed")]
 
+mod evidence;
 mod upkeep;
 mod verbs;
 
@@ -11,6 +12,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
+pub use evidence::ContextArgs;
 pub use upkeep::{CheckArgs, CompletionsArgs, EvalArgs, ManArgs, MigrateArgs, OptimizeArgs};
 pub use verbs::{
     ChunkingArgs, CiteArgs, DiffArgs, InitArgs, LogArgs, SearchArgs, ShowArgs, SqlArgs, StatusArgs, SyncArgs,
@@ -19,7 +21,8 @@ pub use verbs::{
 const EXIT_CODES: &str = "\
 Exit codes:
   0  done, found or passed
-  1  an honest negative: nothing found, a citation that no longer holds, damage, a missed threshold
+  1  an honest negative: nothing found, no evidence, a citation that no longer holds, damage,
+     a missed threshold
   2  an error: usage, input, input/output, or refused by a guard";
 
 /// A folder of Markdown as one SQLite file whose every answer can be traced to a line and checked again.
@@ -76,6 +79,7 @@ pub enum Command {
     Sync(SyncArgs),
     Status(StatusArgs),
     Search(SearchArgs),
+    Context(ContextArgs),
     Cite(CiteArgs),
     Log(LogArgs),
     Diff(DiffArgs),

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ragdb::{CiteStatus, Cited};
+use ragdb::{CiteStatus, Cited, Error, Manifest};
 use serde::Serialize;
 
 use crate::args::CiteArgs;
@@ -49,10 +49,35 @@ impl From<Cited> for CiteView {
 
 /// Runs the verb.
 pub fn run(args: &CiteArgs, context: &mut Context) -> Result<Outcome, Stop> {
-    let cited = context.open_read_only()?.cite(&args.reference)?;
+    let store = context.open_read_only()?;
+    let cited = match &args.run {
+        Some(run) => {
+            Cited { reference: args.reference.clone(), ..store.cite(shown(&store.run(run)?, &args.reference)?)? }
+        }
+        None if is_label(&args.reference) => {
+            return Err(Stop::Usage(format!("{} is a label of a run; name the run with --run ID", args.reference)));
+        }
+        None => store.cite(&args.reference)?,
+    };
     let view = CiteView::from(cited);
     context.print(&view)?;
     Ok(Outcome::of(view.holds))
+}
+
+/// `S1`, as models write it.
+fn label(reference: &str) -> &str {
+    reference.strip_prefix('[').and_then(|inner| inner.strip_suffix(']')).unwrap_or(reference)
+}
+
+fn is_label(reference: &str) -> bool {
+    label(reference).strip_prefix('S').is_some_and(|digits| digits.parse::<u32>().is_ok())
+}
+
+/// The chunk that a run showed under a label.
+fn shown<'a>(run: &'a Manifest, reference: &str) -> Result<&'a str, Error> {
+    let shown = run.shown.iter().find(|shown| shown.label == label(reference));
+    let what = || format!("label {reference} in run {}", run.run_id);
+    shown.map(|shown| shown.chunk_id.as_str()).ok_or_else(|| Error::NotFound { what: what() })
 }
 
 impl View for CiteView {

@@ -3,6 +3,7 @@
 mod check;
 mod cite;
 mod completions;
+mod context;
 mod diff;
 mod eval;
 mod init;
@@ -27,6 +28,7 @@ pub fn run(command: &Command, context: &mut Context) -> Result<Outcome, Stop> {
         Command::Sync(args) => sync::run(args, context),
         Command::Status(args) => status::run(args, context),
         Command::Search(args) => search::run(args, context),
+        Command::Context(args) => context::run(args, context),
         Command::Cite(args) => cite::run(args, context),
         Command::Log(args) => log::run(args, context),
         Command::Diff(args) => diff::run(args, context),

@@ -1,0 +1,226 @@
+//! `ragdb context`: the evidence prompt, and the record of what is in it.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use ragdb::{Citation, ContextRequest, Error, Evidence, ExpectedPolicy, Manifest, SearchRequest, Store};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::args::ContextArgs;
+use crate::context::Context;
+use crate::exit::{Outcome, Stop};
+use crate::render::{Screen, View, counted};
+
+/// The most hits that evidence is taken from.
+const MOST_HITS: u16 = 1000;
+
+#[derive(Serialize)]
+struct ContextView {
+    run_id: String,
+    query: String,
+    generation: u64,
+    acl_epoch: u64,
+    prompt: String,
+    chars: usize,
+    tokens: Option<usize>,
+    truncated: bool,
+    unverified_source: bool,
+    evidence: Vec<ShownView>,
+    refused: Vec<RefusedView>,
+    events: Vec<EventView>,
+}
+
+#[derive(Serialize)]
+struct ShownView {
+    label: String,
+    chunk_id: String,
+    source_id: String,
+    citation: String,
+    score: f64,
+    content_hash: String,
+}
+
+#[derive(Serialize)]
+struct RefusedView {
+    chunk_id: String,
+    source_id: String,
+    citation: String,
+    score: Option<f64>,
+    code: String,
+    detail: String,
+}
+
+#[derive(Serialize)]
+struct EventView {
+    name: String,
+    detail: Map<String, Value>,
+}
+
+/// Runs the verb.
+pub fn run(args: &ContextArgs, context: &mut Context) -> Result<Outcome, Stop> {
+    let request = request(args, context)?;
+    let evidence = match &args.manifest {
+        Some(path) => {
+            let evidence = context.open_read_only()?.context(&request)?;
+            write_manifest(&evidence.manifest, path, &context.db)?;
+            evidence
+        }
+        None => recorded(&request, context)?,
+    };
+    let outcome = Outcome::of(!evidence.manifest.shown.is_empty());
+    if context.json {
+        context.print(&ContextView::from(evidence))?;
+    } else {
+        context.print_exact(evidence.prompt.as_bytes())?;
+        say(&evidence.manifest, args.manifest.as_deref(), context);
+    }
+    Ok(outcome)
+}
+
+fn request(args: &ContextArgs, context: &Context) -> Result<ContextRequest, Stop> {
+    let top_k = args.top_k.unwrap_or_else(|| args.max_chunks.saturating_mul(4).min(MOST_HITS));
+    let query = args.query.join(" ");
+    let defaults = ContextRequest::new(&query);
+    Ok(ContextRequest {
+        search: SearchRequest {
+            top_k: top_k.into(),
+            floor: args.floor,
+            literal: args.literal,
+            expected_policy: context.config()?.as_ref().map(ExpectedPolicy::from),
+            ..SearchRequest::new(query)
+        },
+        max_chars: match (args.max_chars, args.max_tokens) {
+            (Some(chars), _) => chars,
+            (None, Some(_)) => usize::MAX,
+            (None, None) => defaults.max_chars,
+        },
+        max_tokens: args.max_tokens,
+        max_chunks: args.max_chunks.into(),
+        allow_unverified_source: args.allow_unverified_source,
+        ..defaults
+    })
+}
+
+/// Evidence whose run is in the store.
+fn recorded(request: &ContextRequest, context: &Context) -> Result<Evidence, Stop> {
+    let unwritable = |path: PathBuf| Error::Refused {
+        code: "read_only",
+        message: format!("{} can't be written, so the run can't be recorded", path.display()),
+        hint: "write the run to a file with --manifest FILE".into(),
+    };
+    let store = match context.open() {
+        Err(Stop::Ragdb(Error::Io { .. })) if Store::open_read_only(&context.db).is_ok() => {
+            return Err(unwritable(context.db.clone()).into());
+        }
+        other => other?,
+    };
+    let evidence = store.context(request)?;
+    store.record_run(&evidence.manifest).map_err(|error| match error {
+        Error::ReadOnly { path } => unwritable(path),
+        other => other,
+    })?;
+    Ok(evidence)
+}
+
+/// Writes the manifest whole or not at all, and never over a file of the store.
+fn write_manifest(manifest: &Manifest, path: &Path, db: &Path) -> Result<(), Stop> {
+    let identity = |path: &Path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
+    let own = ["", "-wal", "-shm", "-journal"].map(|suffix| {
+        let mut name = db.as_os_str().to_owned();
+        name.push(suffix);
+        PathBuf::from(name)
+    });
+    if own.iter().any(|own| identity(own).is_some_and(|own| identity(path) == Some(own))) {
+        return Err(Stop::Usage(format!("{} belongs to the store; give --manifest another name", path.display())));
+    }
+    let failed = |error: io::Error| Error::Io { path: path.to_owned(), source: error };
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    writeln!(file, "{}", manifest.to_json()).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// Says on standard error what is not in the prompt.
+fn say(manifest: &Manifest, file: Option<&Path>, context: &Context) {
+    let count = |code: &str| manifest.refused.iter().filter(|refused| refused.code == code).count();
+    let mut codes: Vec<&str> = manifest.refused.iter().map(|refused| refused.code.as_str()).collect();
+    codes.sort_unstable();
+    codes.dedup();
+    let refused: Vec<String> = codes.iter().map(|code| format!("{} {code}", count(code))).collect();
+    let refused = if refused.is_empty() { String::new() } else { format!("; refused: {}", refused.join(", ")) };
+    let blocks = counted(manifest.shown.len() as u64, "block");
+    let length = match manifest.tokens {
+        Some(tokens) => format!("{} characters, about {tokens} tokens", manifest.chars),
+        None => format!("{} characters", manifest.chars),
+    };
+    let kept = file.map_or_else(String::new, |file| format!(" in {}", file.display()));
+    context.note(&format!("run {}{kept}: {blocks}, {length}{refused}", manifest.run_id));
+    if manifest.shown.is_empty() {
+        context.note("the store has no evidence for this query");
+    }
+    for refused in &manifest.refused {
+        context.detail(&format!("refused: {}: {}: {}", citation(&refused.path, refused), refused.code, refused.detail));
+    }
+    if count("source_unavailable") > 0 {
+        context.warn(
+            "the folder of a source can't be opened, so its text can't be compared; --allow-unverified-source shows it",
+        );
+    }
+    if manifest.unverified_source {
+        context.warn("text was shown that was not compared with its source");
+    }
+}
+
+fn citation(path: &str, refused: &ragdb::Refused) -> Citation {
+    Citation { path: path.to_owned(), start_line: refused.start_line, end_line: refused.end_line }
+}
+
+impl From<Evidence> for ContextView {
+    fn from(evidence: Evidence) -> Self {
+        let Evidence { manifest, prompt } = evidence;
+        let shown = manifest.shown.into_iter().map(|shown| ShownView {
+            label: shown.label,
+            chunk_id: shown.chunk_id,
+            source_id: shown.source_id,
+            citation: Citation { path: shown.path, start_line: shown.start_line, end_line: shown.end_line }.to_string(),
+            score: shown.score,
+            content_hash: shown.content_hash,
+        });
+        let refused = manifest.refused.into_iter().map(|refused| RefusedView {
+            citation: citation(&refused.path, &refused).to_string(),
+            chunk_id: refused.chunk_id,
+            source_id: refused.source_id,
+            score: refused.score,
+            code: refused.code,
+            detail: refused.detail,
+        });
+        let events = manifest.events.into_iter().map(|event| EventView { name: event.name, detail: event.detail });
+        Self {
+            run_id: manifest.run_id,
+            query: manifest.query,
+            generation: manifest.generation,
+            acl_epoch: manifest.acl_epoch,
+            prompt,
+            chars: manifest.chars,
+            tokens: manifest.tokens,
+            truncated: manifest.truncated,
+            unverified_source: manifest.unverified_source,
+            evidence: shown.collect(),
+            refused: refused.collect(),
+            events: events.collect(),
+        }
+    }
+}
+
+impl View for ContextView {
+    fn text(&self, screen: &mut Screen<'_>) -> io::Result<()> {
+        write!(screen.out, "{}", self.prompt)
+    }
+}
