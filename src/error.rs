@@ -139,6 +139,13 @@ pub enum Error {
         /// The operating system's reason.
         source: std::io::Error,
     },
+    /// The endpoint of a model could not be asked, or its response can't be used.
+    Endpoint {
+        /// Its address, without anything secret.
+        url: String,
+        /// What went wrong.
+        message: String,
+    },
     /// SQLite reported an error.
     Database(DatabaseError),
 }
@@ -163,6 +170,7 @@ impl Error {
             Self::Invalid { .. } => "invalid",
             Self::NotFound { .. } => "not_found",
             Self::Io { .. } => "io",
+            Self::Endpoint { .. } => "endpoint",
             Self::Database(_) => "database",
         }
     }
@@ -182,6 +190,11 @@ impl Error {
             Self::ReadOnly { .. } => "open the store for writing".into(),
             Self::Refused { hint, .. } => hint.clone(),
             Self::SyncFailed { .. } => "mend or exclude the files, or publish the others with --keep-going".into(),
+            Self::Endpoint { .. } => {
+                "check its address, the model's name and the key; without an endpoint ragdb answers with sentences of \
+                 the sources"
+                    .into()
+            }
             Self::Config { .. }
             | Self::Invalid { .. }
             | Self::NotFound { .. }
@@ -227,6 +240,7 @@ impl fmt::Display for Error {
             ),
             Self::NotFound { what } => write!(f, "there is no {what}"),
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            Self::Endpoint { url, message } => write!(f, "{url} {message}"),
             Self::Database(error) => write!(f, "SQLite: {error}"),
         }
     }

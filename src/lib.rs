@@ -88,6 +88,7 @@
     clippy::struct_field_names
 )]
 
+mod answer;
 mod check;
 mod cite;
 mod config;
@@ -108,6 +109,10 @@ mod store;
 mod sync;
 mod verify;
 
+pub use answer::{
+    Answer, AnswerRequest, ApiKey, DroppedInAttempt, Endpoint, EndpointSettings, EvidenceBlock, Extractive, Fault,
+    NOT_SUPPORTED, Proposal, StopReason, Strategy, SynthesisTask, Synthesiser,
+};
 pub use check::{Check, CheckReport, CheckRequest};
 pub use cite::{CiteStatus, Cited};
 pub use config::{ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};

@@ -1,0 +1,154 @@
+//! One request to an endpoint: limits, and when it is tried again. Knows nothing of what is asked.
+
+use std::thread;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use jiff::fmt::rfc2822;
+use ureq::http::{HeaderMap, StatusCode, header};
+use ureq::{Agent, Timeout};
+
+use super::EndpointSettings;
+use super::url::Url;
+use crate::error::{Error, Result};
+
+/// The largest response: far more than an answer, little enough to hold.
+const LARGEST_BODY: u64 = 4 << 20;
+/// The longest pause between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// The most tries after the first.
+pub(super) const MOST_RETRIES: u32 = 10;
+
+/// Posts JSON to one address.
+pub(super) struct Client {
+    agent: Agent,
+    url: Url,
+    authorization: Option<String>,
+    retries: u32,
+    backoff: Duration,
+}
+
+/// Why a try failed.
+struct Failed {
+    message: String,
+    /// Whether another try may help.
+    again: bool,
+    /// How long the server asks to wait.
+    after: Option<Duration>,
+}
+
+impl Failed {
+    fn for_good(message: impl Into<String>) -> Self {
+        Self { message: message.into(), again: false, after: None }
+    }
+}
+
+impl Client {
+    pub fn new(url: Url, settings: &EndpointSettings) -> Self {
+        let config = Agent::config_builder()
+            .proxy(None)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .http_status_as_error(false)
+            .timeout_global(Some(settings.timeout))
+            .timeout_connect(Some(settings.connect_timeout.min(settings.timeout)))
+            .user_agent(concat!("ragdb/", env!("CARGO_PKG_VERSION")))
+            .build();
+        let authorization = settings.api_key.as_ref().map(|key| format!("Bearer {}", key.expose()));
+        Self { agent: config.new_agent(), url, authorization, retries: settings.retries, backoff: settings.backoff }
+    }
+
+    /// Posts `body`, and returns the body of the response.
+    pub fn post(&self, body: &[u8]) -> Result<Vec<u8>> {
+        let mut tries = 0;
+        loop {
+            let failed = match self.once(body) {
+                Ok(response) => return Ok(response),
+                Err(failed) => failed,
+            };
+            let pause = failed.after.unwrap_or_else(|| self.backoff.saturating_mul(1 << tries.min(16)));
+            let too_long = failed.after.is_some_and(|after| after > LONGEST_PAUSE);
+            if !failed.again || too_long || tries >= self.retries {
+                let message = match (too_long, tries) {
+                    (true, _) => format!("{}, and asks to wait {} s", failed.message, pause.as_secs()),
+                    (_, 0) => failed.message,
+                    (_, tries) => format!("{} ({} tries)", failed.message, tries + 1),
+                };
+                return Err(Error::Endpoint { url: self.url.shown(), message });
+            }
+            thread::sleep(pause.min(LONGEST_PAUSE));
+            tries += 1;
+        }
+    }
+
+    fn once(&self, body: &[u8]) -> std::result::Result<Vec<u8>, Failed> {
+        let mut request = self.agent.post(self.url.request()).header(header::CONTENT_TYPE, "application/json");
+        if let Some(authorization) = &self.authorization {
+            request = request.header(header::AUTHORIZATION, authorization);
+        }
+        let mut response = request.send(body).map_err(|error| transport(&error))?;
+        let status = response.status();
+        if status.is_redirection() {
+            return Err(Failed::for_good(format!(
+                "answers with status {} and sends elsewhere; redirects are not followed",
+                status.as_u16()
+            )));
+        }
+        let after = retry_after(response.headers());
+        let read = response.body_mut().with_config().limit(LARGEST_BODY).read_to_vec();
+        if status == StatusCode::OK {
+            return read.map_err(|error| transport(&error));
+        }
+        Err(Failed {
+            message: refusal(status, &read.unwrap_or_default()),
+            again: status.is_server_error()
+                || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT),
+            after,
+        })
+    }
+}
+
+/// What went wrong below HTTP. The words are fixed: an error of the client could repeat what was sent.
+fn transport(error: &ureq::Error) -> Failed {
+    let (message, again) = match error {
+        ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => ("can't be connected in time".to_owned(), true),
+        ureq::Error::Timeout(_) => ("did not answer in time".to_owned(), true),
+        ureq::Error::Io(error) => (format!("can't be reached: {}", error.kind()), true),
+        ureq::Error::HostNotFound => ("has a host that is not known".to_owned(), false),
+        ureq::Error::BodyExceedsLimit(_) => (format!("sent more than {LARGEST_BODY} bytes"), false),
+        ureq::Error::LargeResponseHeader(..) => ("sent a header that is too large".to_owned(), false),
+        ureq::Error::ConnectionFailed => ("can't be connected".to_owned(), true),
+        ureq::Error::Protocol(_) | ureq::Error::BodyStalled => {
+            ("does not speak HTTP/1.1 as expected".to_owned(), false)
+        }
+        ureq::Error::Tls(_) | ureq::Error::TlsRequired => ("can't be connected securely".to_owned(), false),
+        #[cfg(feature = "tls")]
+        ureq::Error::Rustls(_) => ("can't be connected securely: its certificate is not trusted".to_owned(), false),
+        _ => ("could not be asked".to_owned(), false),
+    };
+    Failed { message, again, after: None }
+}
+
+/// A status that is not 200, with the code that the common APIs give. Nothing else of the response is repeated: it may
+/// hold part of the key.
+fn refusal(status: StatusCode, body: &[u8]) -> String {
+    let body: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
+    let code = ["code", "type"].iter().find_map(|name| body["error"][name].as_str());
+    let plain = |code: &&str| {
+        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
+        (1..=40).contains(&code.len()) && code.bytes().all(is_plain)
+    };
+    let code = code.filter(plain).map(|code| format!(" ({code})")).unwrap_or_default();
+    format!("answers with status {}{code}", status.as_u16())
+}
+
+/// `Retry-After`: seconds or a date.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let value = headers.get(header::RETRY_AFTER)?.to_str().ok()?.trim();
+    if let Ok(seconds) = value.parse::<u32>() {
+        return Some(Duration::from_secs(seconds.into()));
+    }
+    let date = rfc2822::DateTimeParser::new().parse_timestamp(value).ok()?;
+    let seconds = date.duration_since(Timestamp::now()).as_secs();
+    Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
+}

@@ -1,0 +1,371 @@
+//! The synthesiser that needs no model: sentences of the evidence, word for word. Deterministic.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::contract::{self, Part};
+use super::synthesis::{EvidenceBlock, Proposal, SynthesisTask, Synthesiser};
+use crate::error::Result;
+use crate::gate::proposal::{ProposedAnswer, ProposedCitation, ProposedClaim};
+use crate::lexicon::{FloorRule, Lexer, TermCounts};
+
+/// Sentences shorter than this say nothing by themselves; in words, or characters of a script without spaces.
+const SHORTEST: u32 = 3;
+/// What the headings above a sentence count, beside what it has itself.
+const HEADING_SHARE: f64 = 0.5;
+/// What a number is worth where the question asks for one.
+const NUMBER_BONUS: f64 = 0.15;
+/// A second sentence for a part has this much of the first one's score, and something that it has not.
+const SECOND_BEST: f64 = 0.6;
+/// Sentences of one part.
+const MOST_OF_A_PART: usize = 2;
+
+/// Proposes the sentences of the evidence that have most of each part of the question, each with itself as its quote;
+/// abstains where none has enough.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Extractive;
+
+impl Synthesiser for Extractive {
+    fn propose(&self, task: &SynthesisTask<'_>) -> Result<Proposal> {
+        let mut lexer = Lexer::new();
+        let parts = contract::parts(task.query, &mut lexer);
+        let rejected: HashSet<&str> = task.faults.iter().filter_map(|fault| fault.claim.as_deref()).collect();
+        let mut sentences = Sentence::all(task.blocks, &mut lexer);
+        sentences.retain(|sentence| !rejected.contains(sentence.claim.as_str()));
+        let mut chosen: Vec<usize> = Vec::new();
+        for part in &parts {
+            for index in choose(part, &sentences) {
+                if !chosen.contains(&index) {
+                    chosen.push(index);
+                }
+            }
+        }
+        let claims = chosen.into_iter().map(|index| sentences[index].proposed()).collect::<Vec<_>>();
+        Ok(if claims.is_empty() { Proposal::Abstain } else { Proposal::Answer(ProposedAnswer { claims }) })
+    }
+
+    fn name(&self) -> &'static str {
+        "extractive"
+    }
+}
+
+/// A sentence of a block, a row of a table, a line of code.
+struct Sentence<'a> {
+    block: &'a EvidenceBlock,
+    /// The block's place.
+    place: usize,
+    /// The sentence, verbatim.
+    quote: &'a str,
+    /// The same on one line.
+    claim: String,
+    terms: HashSet<String>,
+    /// The terms of the headings above it.
+    above: std::rc::Rc<HashSet<String>>,
+    has_number: bool,
+}
+
+impl<'a> Sentence<'a> {
+    fn all(blocks: &'a [EvidenceBlock], lexer: &mut Lexer) -> Vec<Self> {
+        let mut counts = TermCounts::new();
+        let mut found: Vec<Self> = Vec::new();
+        let mut known = HashSet::new();
+        for (place, block) in blocks.iter().enumerate() {
+            lexer.chunk_terms("", &block.heading_path, "", &mut counts);
+            let above = std::rc::Rc::new(counts.iter().map(|(term, _)| term.to_owned()).collect::<HashSet<_>>());
+            for range in sentences(&block.text) {
+                let quote = &block.text[range];
+                lexer.chunk_terms("", &[], quote, &mut counts);
+                let claim = quote.split_whitespace().collect::<Vec<_>>().join(" ");
+                let asks = quote.ends_with(['?', '？']);
+                if counts.length() < SHORTEST || asks || !known.insert(claim.clone()) {
+                    continue;
+                }
+                found.push(Self {
+                    block,
+                    place,
+                    quote,
+                    claim,
+                    terms: counts.iter().map(|(term, _)| term.to_owned()).collect(),
+                    above: above.clone(),
+                    has_number: quote.chars().any(char::is_numeric),
+                });
+            }
+        }
+        found
+    }
+
+    fn proposed(&self) -> ProposedClaim {
+        let (reference, quote) = (self.block.label.clone(), Some(self.quote.to_owned()));
+        ProposedClaim { text: self.claim.clone(), citations: vec![ProposedCitation { reference, quote, range: None }] }
+    }
+}
+
+/// The sentences for one part, best first.
+fn choose(part: &Part, sentences: &[Sentence<'_>]) -> Vec<usize> {
+    let scorer = Scorer::new(part, sentences);
+    let mut scored: Vec<(f64, usize)> =
+        (0..sentences.len()).filter_map(|index| Some((scorer.score(&sentences[index])?, index))).collect();
+    // Of two equal ones, that of the better block, and there the first.
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut chosen: Vec<usize> = Vec::new();
+    let mut has: HashSet<usize> = HashSet::new();
+    for &(score, index) in &scored {
+        let units = scorer.units(&sentences[index]);
+        let adds = chosen.is_empty() || (score >= SECOND_BEST * scored[0].0 && !units.is_subset(&has));
+        if adds && chosen.len() < MOST_OF_A_PART {
+            has.extend(units);
+            chosen.push(index);
+            chosen.extend(announced(index, sentences));
+        }
+    }
+    chosen
+}
+
+/// What a sentence with a colon at its end announces.
+fn announced(index: usize, sentences: &[Sentence<'_>]) -> Option<usize> {
+    let next = index + 1;
+    let same = sentences.get(next).is_some_and(|following| following.place == sentences[index].place);
+    (same && sentences[index].quote.ends_with([':', '：'])).then_some(next)
+}
+
+/// Scores sentences by the share of a part's information that they have, among these sentences.
+struct Scorer<'p> {
+    part: &'p Part,
+    rule: FloorRule,
+    asks_number: bool,
+}
+
+impl<'p> Scorer<'p> {
+    #[expect(clippy::cast_precision_loss, reason = "as many as a prompt has sentences")]
+    fn new(part: &'p Part, sentences: &[Sentence<'_>]) -> Self {
+        let count = sentences.len() as f64;
+        let having = |term: &str| sentences.iter().filter(|sentence| sentence.terms.contains(term)).count();
+        let df: Vec<usize> = part.lexed.terms.iter().map(|term| having(&term.term)).collect();
+        let idf: Vec<f64> = df.iter().map(|&df| (1.0 + (count - df as f64 + 0.5) / (df as f64 + 0.5)).ln()).collect();
+        let df: Vec<u64> = df.into_iter().map(|df| df as u64).collect();
+        let rule = FloorRule::new(&part.lexed, &idf, &df, 0, 0.0);
+        Self { part, rule, asks_number: asks_for_a_number(&part.query) }
+    }
+
+    /// `None` where the sentence is no answer to the part, even under its headings.
+    fn score(&self, sentence: &Sentence<'_>) -> Option<f64> {
+        let own = |term: usize| sentence.terms.contains(&self.part.lexed.terms[term].term);
+        let with_headings = |term: usize| own(term) || sentence.above.contains(&self.part.lexed.terms[term].term);
+        let share = self.rule.share(own);
+        let covered = self.part.is_covered(|term| sentence.terms.contains(term) || sentence.above.contains(term));
+        if share <= 0.0 || !covered {
+            return None;
+        }
+        let headings = HEADING_SHARE * (self.rule.share(with_headings) - share);
+        let number = if self.asks_number && sentence.has_number { NUMBER_BONUS } else { 0.0 };
+        Some(share + headings + number)
+    }
+
+    /// Which units of the part a sentence has.
+    fn units(&self, sentence: &Sentence<'_>) -> HashSet<usize> {
+        let has = |&term: &usize| sentence.terms.contains(&self.part.lexed.terms[term].term);
+        let units = self.part.lexed.units.iter().enumerate();
+        units.filter(|(_, unit)| unit.primary.iter().any(has)).map(|(index, _)| index).collect()
+    }
+}
+
+fn asks_for_a_number(question: &str) -> bool {
+    const ENGLISH: [&str; 8] =
+        ["how many", "how much", "how long", "how often", "how old", "how big", "when ", "what percentage"];
+    const CHINESE: [&str; 5] = ["多少", "几", "多久", "多长", "何时"];
+    let folded = question.to_lowercase();
+    ENGLISH.iter().chain(&CHINESE).any(|words| folded.contains(words))
+}
+
+/// The sentences of a Markdown text, in order: those of paragraphs and list items, rows of tables, lines of code.
+fn sentences(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut paragraph: Option<Range<usize>> = None;
+    let (mut at, mut fenced) = (0, false);
+    for line in text.split_inclusive('\n') {
+        let start = at + (line.len() - line.trim_start().len());
+        let end = at + line.trim_end().len();
+        at += line.len();
+        let line = if start < end { &text[start..end] } else { "" };
+        let kind = kind_of(line, fenced);
+        if kind != Kind::Text {
+            split(text, paragraph.take(), &mut found);
+        }
+        match kind {
+            Kind::Fence => fenced = !fenced,
+            Kind::Alone => found.push(start..end),
+            Kind::Item(marker) => paragraph = Some(start + marker..end),
+            Kind::Text => paragraph = Some(paragraph.map_or(start, |open| open.start)..end),
+            Kind::Nothing => {}
+        }
+    }
+    split(text, paragraph, &mut found);
+    found
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Nothing,
+    Fence,
+    /// A line that is one statement.
+    Alone,
+    /// A list item or quoted line, behind its marker.
+    Item(usize),
+    Text,
+}
+
+fn kind_of(line: &str, fenced: bool) -> Kind {
+    let is_rule = line.chars().all(|c| matches!(c, '|' | '-' | ':' | '=' | '*' | '_' | '+' | ' ' | '\t'));
+    let heading = line.trim_start_matches('#');
+    match line {
+        _ if line.starts_with("```") || line.starts_with("~~~") => Kind::Fence,
+        _ if is_rule => Kind::Nothing,
+        _ if fenced => Kind::Alone,
+        _ if heading.len() < line.len() && heading.starts_with([' ', '\t']) => Kind::Nothing,
+        _ if line.starts_with("<!--") => Kind::Nothing,
+        _ if line.starts_with('|') => Kind::Alone,
+        _ => marker(line).map_or(Kind::Text, Kind::Item),
+    }
+}
+
+/// The length of a list or quotation marker.
+fn marker(line: &str) -> Option<usize> {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let sign = if digits > 0 { line[digits..].starts_with(['.', ')']) } else { line.starts_with(['-', '*', '+', '>']) };
+    let rest = sign.then(|| &line[digits + 1..])?;
+    let text = rest.trim_start();
+    (text.len() < rest.len() && !text.is_empty()).then(|| line.len() - text.len())
+}
+
+/// Cuts a paragraph behind the marks that end a sentence.
+fn split(text: &str, paragraph: Option<Range<usize>>, into: &mut Vec<Range<usize>>) {
+    let Some(Range { start, end }) = paragraph else { return };
+    let mut from = start;
+    let mut characters = text[start..end].char_indices().peekable();
+    while let Some((at, c)) = characters.next() {
+        let behind = start + at + c.len_utf8();
+        let next = characters.peek().map(|&(_, next)| next);
+        let ends = match c {
+            '。' | '！' | '？' => next.is_none_or(|next| !matches!(next, '”' | '」' | '）' | '。' | '！' | '？')),
+            '.' | '!' | '?' => {
+                next.is_some_and(char::is_whitespace) && !(c == '.' && is_abbreviated(&text[from..behind]))
+            }
+            _ => false,
+        };
+        // Behind an abbreviation or a number a small letter goes on.
+        if ends && !text[behind..end].trim_start().starts_with(char::is_lowercase) {
+            push_trimmed(text, from..behind, into);
+            from = behind;
+        }
+    }
+    push_trimmed(text, from..end, into);
+}
+
+fn is_abbreviated(sentence: &str) -> bool {
+    let word = sentence.trim_end_matches('.').rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or("");
+    let letters = word.chars().filter(|c| c.is_alphabetic()).count();
+    letters <= 1 && !word.is_empty() && !word.ends_with(|c: char| c.is_ascii_digit())
+        || ["e.g", "i.e", "etc", "vs", "Dr", "Mr", "Mrs", "No", "Fig", "cf", "approx"].contains(&word)
+}
+
+fn push_trimmed(text: &str, range: Range<usize>, into: &mut Vec<Range<usize>>) {
+    let piece = &text[range.clone()];
+    let start = range.start + (piece.len() - piece.trim_start().len());
+    let end = start + piece.trim().len();
+    if start < end {
+        into.push(start..end);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("One is. Two is! Is it?", &["One is.", "Two is!", "Is it?"])]
+    #[case("It runs, e.g. In CI. Then it stops.", &["It runs, e.g. In CI.", "Then it stops."])]
+    #[case("Version 1.2 is out. See ver. two.", &["Version 1.2 is out.", "See ver. two."])]
+    #[case("第一句。第二句！", &["第一句。", "第二句！"])]
+    #[case("# Head\n\nA line\ngoes on. Next.\n", &["A line\ngoes on.", "Next."])]
+    #[case("- one thing\n- two\n  lines\n\n1. three", &["one thing", "two\n  lines", "three"])]
+    #[case("| a | b |\n|---|---|\n| 1 | 2 |", &["| a | b |", "| 1 | 2 |"])]
+    #[case("Run:\n\n```sh\n# not a head\nls -l\n```\nDone.", &["Run:", "# not a head", "ls -l", "Done."])]
+    #[case("> said so\n---\n", &["said so"])]
+    #[case("", &[])]
+    fn a_text_has_its_sentences(#[case] text: &str, #[case] expected: &[&str]) {
+        let found: Vec<&str> = sentences(text).into_iter().map(|range| &text[range]).collect();
+        assert_eq!(found, expected);
+    }
+
+    fn blocks() -> Vec<EvidenceBlock> {
+        let block = |label: &str, heading: &str, text: &str| EvidenceBlock {
+            label: label.to_owned(),
+            heading_path: vec!["Returns".to_owned(), heading.to_owned()],
+            text: text.to_owned(),
+        };
+        vec![
+            block(
+                "S1",
+                "Refund window",
+                "## Refund window\n\nCustomers can return an order within 45 days of delivery and get a full refund.\n\
+                 Sealed software can't be returned.\n",
+            ),
+            block("S2", "How a refund is paid", "Larkspur pays a refund to the payment method of the order.\n"),
+            block("S3", "Codes", "| E42 | The bank declined the card. |\n| E43 | The window is over. |\n"),
+        ]
+    }
+
+    fn propose(query: &str, faults: &[super::super::synthesis::Fault]) -> Vec<(String, String)> {
+        let blocks = blocks();
+        let task = SynthesisTask { query, prompt: "", blocks: &blocks, attempt: 1, faults };
+        let Proposal::Answer(answer) = Extractive.propose(&task).expect("it can't fail") else { return Vec::new() };
+        let claims = answer.claims.into_iter().map(|claim| {
+            let citation = &claim.citations[0];
+            let cited = blocks.iter().find(|block| block.label == citation.reference).expect("a shown label");
+            assert!(cited.text.contains(citation.quote.as_deref().expect("a quote")));
+            (citation.reference.clone(), claim.text)
+        });
+        claims.collect()
+    }
+
+    const WINDOW: &str = "Customers can return an order within 45 days of delivery and get a full refund.";
+
+    #[rstest]
+    #[case::one("How many days do customers have to return an order?", &[("S1", WINDOW)])]
+    #[case::an_identifier("What does E42 mean?", &[("S3", "| E42 | The bank declined the card. |")])]
+    #[case::two_parts(
+        "How many days do customers have to return an order? What is E43?",
+        &[("S1", WINDOW), ("S3", "| E43 | The window is over. |")]
+    )]
+    #[case::nothing("Which colour has the delivery van of the carrier?", &[])]
+    #[case::another_identifier("What does E77 mean?", &[])]
+    fn the_sentences_with_most_of_the_question_are_proposed(#[case] query: &str, #[case] expected: &[(&str, &str)]) {
+        let expected: Vec<_> = expected.iter().map(|&(label, text)| (label.to_owned(), text.to_owned())).collect();
+        assert_eq!(propose(query, &[]), expected);
+        assert_eq!(propose(query, &[]), expected, "it is deterministic");
+    }
+
+    #[test]
+    fn a_rejected_sentence_is_not_proposed_again() {
+        use super::super::synthesis::Fault;
+        let fault = Fault { claim: Some(WINDOW.to_owned()), reference: Some("S1".to_owned()), code: "stale" };
+        let again = propose("How many days do customers have to return an order?", &[fault]);
+        assert!(again.iter().all(|(_, text)| text != WINDOW), "{again:?}");
+    }
+
+    proptest! {
+        #[test]
+        fn sentences_are_pieces_of_any_text(text in "([.!?。 \n|#`>*-]|```|1\\. |\\PC){0,60}") {
+            let mut end = 0;
+            for range in sentences(&text) {
+                prop_assert!(range.start >= end && range.start < range.end);
+                let piece = &text[range.clone()];
+                prop_assert_eq!(piece.trim(), piece);
+                end = range.end;
+            }
+        }
+    }
+}
