@@ -8,7 +8,7 @@ mod record;
 mod select;
 mod types;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
@@ -16,8 +16,8 @@ use crate::error::{Error, Result};
 use crate::evidence::budget::Budget;
 use crate::evidence::nonce;
 use crate::evidence::prompt::Prompt;
-use crate::model::{Digest, DocumentId, MANIFEST_FORMAT, Manifest, Refused, RunEvent, Shown};
-use crate::search::{Hit, Refusal};
+use crate::model::{ChunkId, Digest, DocumentId, MANIFEST_FORMAT, Manifest, Refused, RunEvent, Shown};
+use crate::search::{Hit, Refusal, SearchRequest};
 use crate::store::documents::DocumentRow;
 use crate::store::generations::Generation;
 use crate::store::sources::SourceRow;
@@ -29,6 +29,9 @@ pub use types::{ContextRequest, Evidence};
 /// The most hits that evidence is taken from.
 const MOST_CANDIDATES: usize = 1000;
 
+/// The most queries that are asked beside the first.
+const MOST_ALSO: usize = 32;
+
 impl Store {
     /// Evidence for a question: whole chunks, each compared with its source file just now, under labels, within a
     /// budget. Where nothing can be shown the manifest has no chunk and the event `no_evidence`.
@@ -38,6 +41,10 @@ impl Store {
     pub fn context(&self, request: &ContextRequest) -> Result<Evidence> {
         if request.max_chunks == 0 {
             return Err(Error::Invalid { message: "max_chunks is 0; ask for 1 block or more".into() });
+        }
+        if request.also.len() > MOST_ALSO {
+            let message = format!("{} further queries; ask for {MOST_ALSO} or fewer", request.also.len());
+            return Err(Error::Invalid { message });
         }
         if request.search.top_k > MOST_CANDIDATES {
             let message =
@@ -102,21 +109,48 @@ struct Candidate {
 
 impl Found {
     fn on(store: &Store, conn: &Connection, request: &ContextRequest) -> Result<Self> {
-        let result = store.search_on(conn, &request.search)?;
-        let mut candidates = Vec::with_capacity(result.hits.len());
-        for hit in result.hits {
+        let mut results = vec![store.search_on(conn, &request.search)?];
+        for query in &request.also {
+            let search = SearchRequest { query: query.clone(), ..request.search.clone() };
+            results.push(store.search_on(conn, &search)?);
+        }
+        let (generation, floor) = (results[0].generation, results[0].floor);
+        let refusals: Vec<Refusal> = results.iter_mut().flat_map(|result| result.refused.drain(..)).collect();
+        let hits = in_turns(results.into_iter().map(|result| result.hits).collect());
+        let mut known: HashSet<ChunkId> = hits.iter().map(|hit| hit.chunk_id).collect();
+        let refusals = refusals.iter().filter(|refusal| known.insert(refusal.chunk_id));
+        let refused = refusals.map(|refusal| refused_by_search(conn, refusal)).collect::<Result<_>>()?;
+        let mut candidates = Vec::with_capacity(hits.len());
+        for hit in hits {
             let (_, document) = document(conn, hit.document_id)?;
             candidates.push(Candidate { hit, document });
         }
-        let refused = result.refused.iter().map(|refusal| refused_by_search(conn, refusal));
         Ok(Self {
-            generation: generations::get(conn, result.generation)?,
+            generation: generations::get(conn, generation)?,
             store_id: settings::store_id(conn)?,
-            floor: result.floor,
-            refused: refused.collect::<Result<_>>()?,
+            floor,
+            refused,
             candidates,
             sources: sources::all(conn)?.into_iter().collect(),
         })
+    }
+}
+
+/// The hits of several searches, each once: the best of each search, then the second of each, and so on. Scores of
+/// different queries can't be compared; ranks can.
+fn in_turns(mut searches: Vec<Vec<Hit>>) -> Vec<Hit> {
+    if let [hits] = searches.as_mut_slice() {
+        return std::mem::take(hits);
+    }
+    let mut known = HashSet::new();
+    let mut searches: Vec<_> = searches.into_iter().map(Vec::into_iter).collect();
+    let mut merged: Vec<Hit> = Vec::new();
+    loop {
+        let turn: Vec<Hit> = searches.iter_mut().filter_map(Iterator::next).collect();
+        if turn.is_empty() {
+            return merged;
+        }
+        merged.extend(turn.into_iter().filter(|hit| known.insert(hit.chunk_id)));
     }
 }
 

@@ -110,8 +110,8 @@ mod sync;
 mod verify;
 
 pub use answer::{
-    Answer, AnswerRequest, ApiKey, DroppedInAttempt, Endpoint, EndpointSettings, EvidenceBlock, Extractive, Fault,
-    NOT_SUPPORTED, Proposal, StopReason, Strategy, SynthesisTask, Synthesiser,
+    Answer, AnswerRequest, ApiKey, DroppedInAttempt, Endpoint, EndpointSettings, Extractive, Fault, NOT_SUPPORTED,
+    Proposal, StopReason, Strategy, SynthesisTask, Synthesiser,
 };
 pub use check::{Check, CheckReport, CheckRequest};
 pub use cite::{CiteStatus, Cited};

@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::contract::{self, Part};
-use super::synthesis::{EvidenceBlock, Proposal, SynthesisTask, Synthesiser};
+use super::synthesis::{Proposal, SynthesisTask, Synthesiser};
 use crate::error::Result;
+use crate::evidence::prompt::EvidenceBlock;
 use crate::gate::proposal::{ProposedAnswer, ProposedCitation, ProposedClaim};
 use crate::lexicon::{FloorRule, Lexer, TermCounts};
 
@@ -70,10 +71,10 @@ impl<'a> Sentence<'a> {
         let mut found: Vec<Self> = Vec::new();
         let mut known = HashSet::new();
         for (place, block) in blocks.iter().enumerate() {
-            lexer.chunk_terms("", &block.heading_path, "", &mut counts);
+            lexer.chunk_terms(&block.heading, &[], "", &mut counts);
             let above = std::rc::Rc::new(counts.iter().map(|(term, _)| term.to_owned()).collect::<HashSet<_>>());
-            for range in sentences(&block.text) {
-                let quote = &block.text[range];
+            for range in sentences(&block.body) {
+                let quote = &block.body[range];
                 lexer.chunk_terms("", &[], quote, &mut counts);
                 let claim = quote.split_whitespace().collect::<Vec<_>>().join(" ");
                 let asks = quote.ends_with(['?', '？']);
@@ -303,8 +304,9 @@ mod tests {
     fn blocks() -> Vec<EvidenceBlock> {
         let block = |label: &str, heading: &str, text: &str| EvidenceBlock {
             label: label.to_owned(),
-            heading_path: vec!["Returns".to_owned(), heading.to_owned()],
-            text: text.to_owned(),
+            source: "guide/returns.md#L1-L9".to_owned(),
+            heading: format!("Returns > {heading}"),
+            body: text.to_owned(),
         };
         vec![
             block(
@@ -325,7 +327,7 @@ mod tests {
         let claims = answer.claims.into_iter().map(|claim| {
             let citation = &claim.citations[0];
             let cited = blocks.iter().find(|block| block.label == citation.reference).expect("a shown label");
-            assert!(cited.text.contains(citation.quote.as_deref().expect("a quote")));
+            assert!(cited.body.contains(citation.quote.as_deref().expect("a quote")));
             (citation.reference.clone(), claim.text)
         });
         claims.collect()

@@ -1,11 +1,14 @@
 //! What an answer stands on: evidence for its question, and the gate. The one place where this module meets the others.
 
+use super::types::AnswerRequest;
+use crate::context::ContextRequest;
 use crate::error::Result;
 use crate::evidence::Manifest;
+use crate::evidence::prompt::EvidenceBlock;
 use crate::gate::proposal::ProposedAnswer;
-use crate::verify::Verification;
-
-use super::synthesis::EvidenceBlock;
+use crate::search::SearchRequest;
+use crate::store::Store;
+use crate::verify::{Verification, VerifyRequest};
 
 /// Evidence for one or more queries, under one set of labels.
 #[derive(Clone, Debug)]
@@ -28,4 +31,60 @@ pub(super) trait Grounds {
 
     /// Holds an answer to what its run showed.
     fn judge(&mut self, manifest: &Manifest, answer: &ProposedAnswer) -> Result<Verification>;
+}
+
+/// The store itself.
+pub(super) struct StoreGrounds<'a> {
+    pub store: &'a Store,
+    pub request: &'a AnswerRequest<'a>,
+}
+
+impl Grounds for StoreGrounds<'_> {
+    fn retrieve(&mut self, queries: &[String]) -> Result<Gathered> {
+        let AnswerRequest { query, top_k, floor, max_chars, max_chunks, allow_unverified_source, .. } = self.request;
+        let defaults = ContextRequest::new(query);
+        let evidence = self.store.context(&ContextRequest {
+            search: SearchRequest { top_k: *top_k, floor: *floor, ..defaults.search },
+            also: queries.iter().skip(1).cloned().collect(),
+            max_chars: max_chars.unwrap_or(defaults.max_chars),
+            max_chunks: max_chunks.unwrap_or(top_k * queries.len()),
+            allow_unverified_source: *allow_unverified_source,
+            ..defaults
+        })?;
+        let blocks = evidence.blocks();
+        Ok(Gathered { manifest: evidence.manifest, prompt: evidence.prompt, blocks })
+    }
+
+    fn read(&self, text: &str) -> Option<ProposedAnswer> {
+        read_json(text)
+    }
+
+    fn judge(&mut self, manifest: &Manifest, answer: &ProposedAnswer) -> Result<Verification> {
+        let AnswerRequest { normalise, least_support, allow_unverified_source, .. } = self.request;
+        self.store.verify(&VerifyRequest {
+            normalise: normalise.clone(),
+            least_support: *least_support,
+            allow_unverified_source: *allow_unverified_source,
+            ..VerifyRequest::new(manifest, answer)
+        })
+    }
+}
+
+fn read_json(text: &str) -> Option<ProposedAnswer> {
+    use crate::gate::proposal::{ProposedCitation, ProposedClaim};
+    let value: serde_json::Value = serde_json::from_str(text).ok()?;
+    let string = |value: &serde_json::Value| value.as_str().map(str::to_owned);
+    let mut claims = Vec::new();
+    for claim in value["claims"].as_array()? {
+        let mut citations = Vec::new();
+        for citation in claim["citations"].as_array()? {
+            citations.push(ProposedCitation {
+                reference: string(&citation["ref"])?,
+                quote: string(&citation["quote"]),
+                range: None,
+            });
+        }
+        claims.push(ProposedClaim { text: string(&claim["text"])?, citations });
+    }
+    Some(ProposedAnswer { claims })
 }

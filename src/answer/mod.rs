@@ -19,18 +19,30 @@ use crate::error::{Error, Result};
 use crate::store::Store;
 use crate::verify::Verification;
 use attempts::Tried;
-use grounds::Grounds;
+use grounds::{Grounds, StoreGrounds};
 use strategy::{Halt, Searched};
 
 pub use endpoint::{ApiKey, Endpoint, EndpointSettings};
 pub use extract::Extractive;
-pub use synthesis::{EvidenceBlock, Fault, Proposal, SynthesisTask, Synthesiser};
+pub use synthesis::{Fault, Proposal, SynthesisTask, Synthesiser};
 pub use types::{Answer, AnswerRequest, DroppedInAttempt, NOT_SUPPORTED, StopReason, Strategy};
 
 /// The limits of a request: calls, retries, chunks of a call.
 const MOST_CALLS: u32 = 16;
 const MOST_RETRIES: u32 = 10;
 const MOST_CHUNKS: usize = 100;
+
+impl Store {
+    /// Answers a question from the store: every sentence of the answer was verified against its source just now, or
+    /// there is none. Nothing is written; [`Store::record_run`] and [`Store::record_answer`] keep it.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where a limit is out of range; as [`Store::context`] and [`Store::verify`]; what the
+    /// synthesiser fails with. That there is no answer is never an error.
+    pub fn answer(&self, request: &AnswerRequest<'_>) -> Result<Answer> {
+        run(request, &mut StoreGrounds { store: self, request })
+    }
+}
 
 fn check(request: &AnswerRequest<'_>) -> Result<()> {
     let within = |name: &str, value: u64, least: u64, most: u64| {
@@ -45,7 +57,8 @@ fn check(request: &AnswerRequest<'_>) -> Result<()> {
 fn run(request: &AnswerRequest<'_>, grounds: &mut dyn Grounds) -> Result<Answer> {
     check(request)?;
     let AnswerRequest { query, strategy, max_calls, retries, synthesiser, .. } = request;
-    let Searched { gathered, calls, halt, events } = strategy::search(query, *strategy, *max_calls, grounds)?;
+    let Searched { gathered, calls, halt, calls_made, stopped } =
+        strategy::search(query, *strategy, *max_calls, grounds)?;
     let tried = if gathered.blocks.is_empty() {
         Tried::nothing_shown()
     } else {
@@ -56,8 +69,8 @@ fn run(request: &AnswerRequest<'_>, grounds: &mut dyn Grounds) -> Result<Answer>
         reason => reason,
     };
     let mut manifest = gathered.manifest;
-    manifest.events.extend(events);
-    manifest.events.extend(tried.events);
+    let of_the_run = std::mem::replace(&mut manifest.events, calls_made);
+    manifest.events.extend(of_the_run.into_iter().chain([stopped]).chain(tried.events));
     let unjudged =
         || Verification { run_id: manifest.run_id.clone(), generation: manifest.generation, claims: Vec::new() };
     let verification = tried.best.unwrap_or_else(unjudged);

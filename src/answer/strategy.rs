@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::contract::{self, Part};
 use super::grounds::{Gathered, Grounds};
-use super::synthesis::EvidenceBlock;
 use super::types::Strategy;
 use crate::error::Result;
 use crate::evidence::RunEvent;
+use crate::evidence::prompt::EvidenceBlock;
 use crate::lexicon::{Lexer, TermCounts};
 
 /// Why no further search was made.
@@ -44,8 +44,10 @@ pub(super) struct Searched {
     pub calls: u32,
     /// Why there were no more.
     pub halt: Halt,
-    /// What happened, in order, beside what the run has itself.
-    pub events: Vec<RunEvent>,
+    /// An event for each call.
+    pub calls_made: Vec<RunEvent>,
+    /// The event of the last decision.
+    pub stopped: RunEvent,
 }
 
 /// Searches for the question, and for its parts as far as the strategy and the budget go.
@@ -54,12 +56,12 @@ pub(super) fn search(query: &str, strategy: Strategy, max_calls: u32, grounds: &
     let parts = contract::parts(query, &mut lexer);
     let mut asked = vec![query.to_owned()];
     let mut seen = HashSet::new();
-    let mut events = Vec::new();
+    let mut calls_made = Vec::new();
     loop {
         let gathered = grounds.retrieve(&asked)?;
         let shown = gathered.manifest.shown.iter();
         let new = shown.filter(|shown| seen.insert(shown.chunk_id.clone())).count();
-        events.push(retrieval(&asked, &gathered, new));
+        calls_made.push(call(&asked, &gathered, new));
         let open = open_parts(&parts, &gathered.blocks, strategy, &mut lexer);
         let next = open.iter().find(|part| !asked.contains(&part.query));
         let calls = u32::try_from(asked.len()).unwrap_or(u32::MAX);
@@ -76,19 +78,18 @@ pub(super) fn search(query: &str, strategy: Strategy, max_calls: u32, grounds: &
         };
         let uncovered: Vec<&str> = open.iter().map(|part| part.query.as_str()).collect();
         let detail = json!({ "reason": halt.as_str(), "calls": calls, "parts": parts.len(), "uncovered": uncovered });
-        events.push(event("strategy_stopped", detail));
-        return Ok(Searched { gathered, calls, halt, events });
+        return Ok(Searched { gathered, calls, halt, calls_made, stopped: event("strategy_stopped", detail) });
     }
 }
 
-fn retrieval(asked: &[String], gathered: &Gathered, new: usize) -> RunEvent {
+fn call(asked: &[String], gathered: &Gathered, new: usize) -> RunEvent {
     let detail = json!({
         "call": asked.len(),
         "query": asked.last(),
         "shown": gathered.manifest.shown.len(),
         "new": new,
     });
-    event("retrieval", detail)
+    event("retrieval_call", detail)
 }
 
 /// An event of a run; `detail` is an object.
@@ -101,7 +102,7 @@ pub(super) fn event(name: &str, detail: serde_json::Value) -> RunEvent {
 fn open_parts<'p>(parts: &'p [Part], blocks: &[EvidenceBlock], strategy: Strategy, lexer: &mut Lexer) -> Vec<&'p Part> {
     let mut counts = TermCounts::new();
     let mut terms = |block: &EvidenceBlock| {
-        lexer.chunk_terms("", &block.heading_path, &block.text, &mut counts);
+        lexer.chunk_terms(&block.heading, &[], &block.body, &mut counts);
         counts.iter().map(|(term, _)| term.to_owned()).collect::<HashSet<String>>()
     };
     let mut texts: Vec<HashSet<String>> = blocks.iter().map(&mut terms).collect();

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::error::Result;
+use crate::evidence::prompt::EvidenceBlock;
 use crate::gate::proposal::ProposedAnswer;
 
 /// Makes an answer of evidence. Nothing that it says is believed: each claim is held to the evidence.
@@ -36,17 +37,6 @@ pub struct SynthesisTask<'a> {
     pub attempt: u32,
     /// What was wrong with the earlier attempts.
     pub faults: &'a [Fault],
-}
-
-/// A chunk that was shown.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EvidenceBlock {
-    /// Its label in the prompt: `S1`, `S2`, …
-    pub label: String,
-    /// The headings above it, outermost first.
-    pub heading_path: Vec<String>,
-    /// The chunk, verbatim.
-    pub text: String,
 }
 
 /// Why part of an earlier attempt was rejected. It has no text but the synthesiser's own.

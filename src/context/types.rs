@@ -15,6 +15,9 @@ pub struct ContextRequest {
     /// The question. Its `top_k` (1 to 1,000) is how many hits are looked at: more than are shown, since some are
     /// refused.
     pub search: SearchRequest,
+    /// Further queries, such as parts of the question: the hits of all are taken in turns, each chunk once, under the
+    /// limits of `search`.
+    pub also: Vec<String>,
     /// The most characters of the whole prompt; `usize::MAX` for no limit.
     pub max_chars: usize,
     /// The most tokens of the whole prompt.
@@ -34,6 +37,7 @@ impl ContextRequest {
     pub fn new(query: impl Into<String>) -> Self {
         Self {
             search: SearchRequest { top_k: 32, ..SearchRequest::new(query) },
+            also: Vec::new(),
             max_chars: 6000,
             max_tokens: None,
             counter: None,
@@ -62,10 +66,11 @@ impl ContextRequest {
             "all_terms": self.search.all_terms,
             "allow_unverified_source": self.allow_unverified_source,
         });
-        match all {
-            Value::Object(all) => all,
-            _ => Map::new(),
+        let Value::Object(mut all) = all else { return Map::new() };
+        if !self.also.is_empty() {
+            all.insert("also".to_owned(), json!(self.also));
         }
+        all
     }
 }
 
