@@ -34,6 +34,31 @@ pub struct Config {
     pub unsafe_scope: Option<UnsafeScope>,
     /// How a sync reads the sources.
     pub sync: SyncSettings,
+    /// How questions are answered.
+    pub answer: AnswerSettings,
+}
+
+/// The model that answers are asked of, and how often.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AnswerSettings {
+    /// The base URL of an OpenAI-compatible API; without one no model is asked.
+    pub base_url: Option<String>,
+    /// The model's name.
+    pub model: Option<String>,
+    /// The name of the environment variable that holds the key: its letters are capitals, and it ends in `API_KEY`, so
+    /// that a configuration can't send just any secret away. Empty for no key; `OPENAI_API_KEY` by default.
+    pub api_key_env: String,
+    /// How long one request may take, 1 to 3600; 60 by default.
+    pub timeout_seconds: u32,
+    /// How often a rejected answer goes back, 0 to 10; 2 by default.
+    pub retries: u32,
+}
+
+impl Default for AnswerSettings {
+    fn default() -> Self {
+        let api_key_env = "OPENAI_API_KEY".to_owned();
+        Self { base_url: None, model: None, api_key_env, timeout_seconds: 60, retries: 2 }
+    }
 }
 
 /// A folder of documents and the rules that hold for them.

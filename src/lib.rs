@@ -115,7 +115,7 @@ pub use answer::{
 };
 pub use check::{Check, CheckReport, CheckRequest};
 pub use cite::{CiteStatus, Cited};
-pub use config::{ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};
+pub use config::{AnswerSettings, ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};
 pub use context::{ContextRequest, Evidence};
 pub use error::{DatabaseError, Error, Failure, Result};
 pub use eval::{BeirCase, BeirReport, BeirRequest, RetrievalMetrics, evaluate_beir};

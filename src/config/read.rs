@@ -1,5 +1,7 @@
 //! The text of a `ragdb.yaml` → [`Config`]: strict, with limits, every refusal with its line.
 
+mod answer;
+
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -18,6 +20,7 @@ struct RawConfig {
     bm25: Option<Spanned<Bm25Policy>>,
     gate: Option<RawGate>,
     sync: Option<RawSync>,
+    answer: Option<answer::Raw>,
 }
 
 #[derive(Deserialize)]
@@ -115,6 +118,9 @@ pub(super) fn from_yaml(text: &str, path: &Path) -> Result<Config> {
             }
             config.sync.max_file_bytes = value;
         }
+    }
+    if let Some(raw) = raw.answer {
+        config.answer = raw.check().map_err(|(line, what)| wrong(path, line, &what))?;
     }
     Ok(config)
 }

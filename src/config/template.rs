@@ -72,4 +72,16 @@ sources:
   # respect_gitignore: false
   ## A larger file is refused (64 MiB).
   # max_file_bytes: 67108864
+
+## Which model `ragdb answer` asks; without one it answers with sentences of the sources. The question, the evidence and
+## the key go to this address.
+# answer:
+  ## The base URL of an OpenAI-compatible API, such as http://localhost:11434/v1, and the model's name there.
+  # base_url: null
+  # model: null
+  ## The environment variable that holds the key; its name ends in API_KEY. Empty for no key.
+  # api_key_env: OPENAI_API_KEY
+  ## How long one request may take, and how often a rejected answer goes back.
+  # timeout_seconds: 60
+  # retries: 2
 ";
