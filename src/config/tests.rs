@@ -157,6 +157,7 @@ fn the_template_documents_the_defaults() {
     let config = parse(&text).unwrap();
     assert_eq!(config.sources, [SourceConfig::new("docs".into(), "/srv/site".into(), "docs".into())]);
     assert_eq!(config.sync, SyncSettings::default());
+    assert_eq!(config.answer, AnswerSettings::default());
     assert_eq!(config.bm25, Some(Bm25Policy::default()));
     assert_eq!(config.unsafe_scope, Some(UnsafeScope::default()));
     assert_eq!(config.chunking.unwrap().resolve().unwrap(), ChunkPolicy::default());
@@ -183,6 +184,11 @@ fn the_template_documents_the_defaults() {
         "max_delete",
         "respect_gitignore",
         "max_file_bytes",
+        "base_url",
+        "model",
+        "api_key_env",
+        "timeout_seconds",
+        "retries",
     ] {
         let lines =
             uncommented.iter().filter(|line| line.trim_start_matches([' ', '-']).starts_with(&format!("{field}:")));
@@ -238,4 +244,32 @@ fn a_folder_on_the_command_line_is_a_source_with_the_defaults() {
 fn unset_chunk_settings_give_way(#[case] settings: ChunkSettings, #[case] expected: (u32, u32, u32)) {
     let policy = settings.resolve().unwrap();
     assert_eq!((policy.target_chars, policy.max_chars, policy.overlap_chars), expected);
+}
+
+#[test]
+fn the_model_to_ask_is_read() {
+    let text =
+        "answer:\n  base_url: http://localhost:11434/v1\n  model: qwen3\n  api_key_env: ''\n  timeout_seconds: 5\n";
+    let expected = AnswerSettings {
+        base_url: Some("http://localhost:11434/v1".into()),
+        model: Some("qwen3".into()),
+        api_key_env: String::new(),
+        timeout_seconds: 5,
+        retries: 2,
+    };
+    assert_eq!(parse(text).unwrap().answer, expected);
+}
+
+#[rstest]
+#[case("base_url: localhost/v1", "line 2: answer.base_url")]
+#[case("base_url: https://me:s3cret@example.com", "line 2: answer.base_url")]
+#[case("model: m", "line 2: answer.model without answer.base_url")]
+#[case("api_key_env: sk-s3cret", "line 2: answer.api_key_env")]
+#[case("api_key_env: GITHUB_TOKEN", "line 2: answer.api_key_env")]
+#[case("retries: 11", "line 2: answer.retries is 11; it must be 0 to 10")]
+#[case("timeout_seconds: 0", "line 2: answer.timeout_seconds is 0; it must be 1 to 3600")]
+#[case("api_key: sk-1", "line 2: ")]
+fn a_model_that_can_t_be_asked_is_refused(#[case] line: &str, #[case] expected: &str) {
+    let message = parse(&format!("answer:\n  {line}\n")).unwrap_err().to_string();
+    assert!(message.contains(expected) && !message.contains("s3cret"), "{message}");
 }

@@ -1,5 +1,6 @@
 //! The integration tests: what a user of the binary, or of the public interface, can see.
 
+mod answer;
 mod check;
 mod cite;
 mod cli;
@@ -11,6 +12,7 @@ mod model;
 mod reference;
 mod search;
 mod store;
+mod stub;
 mod support;
 mod sync;
 mod tidy;
