@@ -311,7 +311,7 @@ mod tests {
     #[case::identifiers("What do E42 and E43 mean?", &["What do E42 mean", "What do E43 mean"])]
     #[case::three("E17, E18 and E19", &["E17", "E18", "E19"])]
     #[case::an_identifier("What does max_chars do?", &["What does max_chars do?"])]
-    #[case::phrases(r#"meaning of "store credit" and "grace period""#, &["meaning of store credit", "meaning of grace period"])]
+    #[case::phrases(r#"meaning of "store credit" and "grace period""#, &[r#"meaning of "store credit""#, r#"meaning of "grace period""#])]
     #[case::chinese("退款期限是多少天以及谁支付进口关税？", &["退款期限是多少天", "谁支付进口关税"])]
     #[case::chinese_identifiers("错误码E42和E43是什么意思", &["错误码E42 是什么意思", "错误码 E43是什么意思"])]
     #[case::a_list("退款期限、运费", &["退款期限", "运费"])]

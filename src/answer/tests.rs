@@ -310,7 +310,7 @@ fn each_call_says_what_it_brought() {
     let request = AnswerRequest { strategy: Strategy::Iterative, ..AnswerRequest::new(BOTH, &script) };
     let answer = run(&request, &mut Fake::new(&[WINDOW, DUTY])).expect("an answer");
     let second = Value::from(answer.events()[1].detail.clone());
-    assert_eq!(second, json!({ "call": 2, "query": "who pays import duty", "shown": 2, "new": 1 }));
+    assert_eq!(second, json!({ "call": 2, "query": "What is the refund window", "shown": 2, "new": 1 }));
 }
 
 #[rstest]
