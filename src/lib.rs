@@ -54,6 +54,8 @@
 //! | search | [`Store::search`] with a [`SearchRequest`], which gives a [`SearchResult`] with its [`Hit`]s |
 //! | see why a chunk is a hit, or none | [`SearchRequest::explain`]; then [`Hit::explanation`] and [`SearchResult::refused`] |
 //! | refuse to search under other settings | [`SearchRequest::expected_policy`] |
+//! | make a prompt of evidence for a model | [`Store::context`] with a [`ContextRequest`], which gives [`Evidence`]; [`TokenCounter`] for a budget in tokens |
+//! | keep the record of a prompt, and read it back | [`Store::record_run`], [`Store::run`]; [`Manifest::to_json`] and [`Manifest::from_json`] for one in a file |
 //! | check a citation | [`Store::cite`], which gives a [`Cited`] with its [`CiteStatus`] |
 //! | see the history | [`Store::log`], [`Store::diff`], [`Store::show`] |
 //! | check the store itself | [`Store::check`] with a [`CheckRequest`] |

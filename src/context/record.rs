@@ -5,6 +5,9 @@ use crate::evidence::manifest;
 use crate::model::{Manifest, RunEvent};
 use crate::store::{Connection, Store, generations, runs, settings};
 
+/// The name of the run that was recorded last.
+const LAST_RUN: &str = "last";
+
 /// The least digits of a run's id that stand for it.
 const SHORTEST_RUN: usize = 8;
 
@@ -32,7 +35,8 @@ impl Store {
         })
     }
 
-    /// The recorded run with this id, or whose id alone begins with these digits: 8 or more.
+    /// The recorded run with this id, or whose id alone begins with these digits (8 or more); `last` is the run that was
+    /// recorded last.
     ///
     /// # Errors
     /// [`Error::NotFound`] where there is none, [`Error::Invalid`] where it is no id or several begin so,
@@ -58,9 +62,13 @@ impl Store {
 
 /// The whole id of a run.
 fn resolve(conn: &Connection, run_id: &str) -> Result<String> {
+    if run_id == LAST_RUN {
+        return runs::last(conn)?.ok_or_else(|| Error::NotFound { what: "recorded run".into() });
+    }
     let digits = run_id.to_ascii_lowercase();
     if !(SHORTEST_RUN..=32).contains(&digits.len()) || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        let message = format!("{run_id:?} is not the id of a run: 32 hex digits, of which {SHORTEST_RUN} may do");
+        let message =
+            format!("{run_id:?} is not the id of a run: 32 hex digits, of which {SHORTEST_RUN} may do, or `last`");
         return Err(Error::Invalid { message });
     }
     let mut found = runs::ids(conn, &digits)?;

@@ -98,6 +98,12 @@ pub(crate) fn exists(conn: &Connection, run_id: &str) -> Result<bool> {
     Ok(statement.query_row([run_id], |row| row.get(0))?)
 }
 
+/// The id of the run that was recorded last.
+pub(crate) fn last(conn: &Connection) -> Result<Option<String>> {
+    let sql = "SELECT run_id FROM runs ORDER BY rowid DESC LIMIT 1";
+    Ok(conn.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?)
+}
+
 /// The run with this id, as its rows have it; nothing in them was checked.
 pub(crate) fn get(conn: &Connection, run_id: &str) -> Result<Option<Manifest>> {
     let sql = "SELECT run_id, created_at, query, generation, generation_digest, policy_digest, acl_epoch, settings, \

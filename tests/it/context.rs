@@ -321,12 +321,14 @@ fn a_run_is_recorded_once_and_in_its_own_store() {
 #[test]
 fn a_run_is_found_by_the_beginning_of_its_id() {
     let place = Place::new();
+    assert_eq!(place.store.run("last").map_err(|error| error.code()), Err("not_found"));
     for last in ["0", "1"] {
         let mut manifest = place.evidence().manifest;
         manifest.run_id = format!("{}{last}", "ab".repeat(15) + "c");
         place.store.record_run(&manifest).expect("it is recorded");
     }
     let code = |id: &str| place.store.run(id).map(|run| run.run_id).map_err(|error| error.code());
+    assert_eq!(code("last"), Ok("ab".repeat(15) + "c1"));
     assert_eq!(code("abababab"), Err("invalid"), "both begin so");
     assert_eq!(code(&("AB".repeat(15) + "C1")), Ok("ab".repeat(15) + "c1"));
     assert_eq!(code("abababac"), Err("not_found"));

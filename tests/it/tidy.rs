@@ -19,6 +19,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
     ("index", &["error", "model", "lexicon", "store"]),
     ("ingest", &["error", "model", "lexicon", "store"]),
     ("config", &["error", "model", "ingest"]),
+    ("evidence", &["error", "model"]),
 ];
 
 /// A Rust file of this repository.

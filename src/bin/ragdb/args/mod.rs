@@ -3,11 +3,8 @@
 
 #![allow(clippy::doc_markdown, reason = "here doc comments are help text, where backticks would be printed")]
 
-<<<<<<< HEAD
 mod evidence;
-=======
 mod answer;
->>>>>>> 827687d (Add the verb answer and the section answer of ragdb.yaml)
 mod upkeep;
 mod verbs;
 
@@ -16,11 +13,8 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
-<<<<<<< HEAD
 pub use evidence::ContextArgs;
-=======
 pub use answer::{AnswerArgs, ModelArgs};
->>>>>>> 827687d (Add the verb answer and the section answer of ragdb.yaml)
 pub use upkeep::{CheckArgs, CompletionsArgs, EvalArgs, ManArgs, MigrateArgs, OptimizeArgs};
 pub use verbs::{
     ChunkingArgs, CiteArgs, DiffArgs, InitArgs, LogArgs, SearchArgs, ShowArgs, SqlArgs, StatusArgs, SyncArgs,
@@ -87,11 +81,8 @@ pub enum Command {
     Sync(SyncArgs),
     Status(StatusArgs),
     Search(SearchArgs),
-<<<<<<< HEAD
     Context(ContextArgs),
-=======
     Answer(AnswerArgs),
->>>>>>> 827687d (Add the verb answer and the section answer of ragdb.yaml)
     Cite(CiteArgs),
     Log(LogArgs),
     Diff(DiffArgs),

@@ -139,13 +139,13 @@ pub struct SearchArgs {
 Examples:
   ragdb cite guide/install.md#L3-L6
   ragdb cite 8c1f0a52b7d94e6f8c1f0a52b7d94e6f:0a1b2c3d4e5f6071:0
-  ragdb cite S1 --run 5e0c9a7b1d3f    what `ragdb context` showed as S1")]
+  ragdb cite S1 --run last    what the last `ragdb context` showed as S1")]
 pub struct CiteArgs {
     /// A chunk id, `path#L3-L6` or `path#L3`; `source:path#L3-L6` where a path stands in several sources; with --run a
     /// label such as S1
     #[arg(value_name = "REF")]
     pub reference: String,
-    /// The run whose label REF is: its id, of which 8 digits may do
+    /// The run whose label REF is: its id, of which 8 digits may do, or `last`
     #[arg(long, value_name = "ID")]
     pub run: Option<String>,
 }

@@ -29,11 +29,8 @@ pub fn run(command: &Command, context: &mut Context) -> Result<Outcome, Stop> {
         Command::Sync(args) => sync::run(args, context),
         Command::Status(args) => status::run(args, context),
         Command::Search(args) => search::run(args, context),
-<<<<<<< HEAD
         Command::Context(args) => context::run(args, context),
-=======
         Command::Answer(args) => answer::run(args, context),
->>>>>>> 827687d (Add the verb answer and the section answer of ragdb.yaml)
         Command::Cite(args) => cite::run(args, context),
         Command::Log(args) => log::run(args, context),
         Command::Diff(args) => diff::run(args, context),
