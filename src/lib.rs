@@ -56,6 +56,7 @@
 //! | refuse to search under other settings | [`SearchRequest::expected_policy`] |
 //! | make a prompt of evidence for a model | [`Store::context`] with a [`ContextRequest`], which gives [`Evidence`]; [`TokenCounter`] for a budget in tokens |
 //! | keep the record of a prompt, and read it back | [`Store::record_run`], [`Store::run`]; [`Manifest::to_json`] and [`Manifest::from_json`] for one in a file |
+//! | give others the proof of an answer | [`Receipt::from_verification`]; [`Receipt::check`] needs the source files and no store |
 //! | check a citation | [`Store::cite`], which gives a [`Cited`] with its [`CiteStatus`] |
 //! | see the history | [`Store::log`], [`Store::diff`], [`Store::show`] |
 //! | check the store itself | [`Store::check`] with a [`CheckRequest`] |
@@ -105,6 +106,7 @@ mod ingest;
 mod ledger;
 mod lexicon;
 mod model;
+mod receipt;
 mod search;
 mod status;
 mod store;
@@ -124,6 +126,7 @@ pub use eval::{BeirCase, BeirReport, BeirRequest, RetrievalMetrics, evaluate_bei
 pub use eval::{ClaimLabel, ClaimsReport, ClaimsRequest, ClaimsSet, WrongClaim, evaluate_claims};
 pub use evidence::budget::{ApproximateTokens, TokenCounter};
 pub use evidence::prompt::EvidenceBlock;
+pub use evidence::receipt::{Receipt, ReceiptClaim, ReceiptSpan};
 pub use evidence::{Manifest, Refused, RunEvent, Shown};
 pub use gate::UNSAFE_RULES_VERSION;
 pub use gate::claim::{ClaimValue, LEAST_SUPPORT, SupportScorer, ValueKind, WordOverlap};
@@ -138,6 +141,7 @@ pub use model::{
     Bm25Policy, ChunkId, ChunkPolicy, Citation, Digest, DigestBuilder, DocumentId, Policy, SourceKind, Span, Trust,
     UnsafeScope, Visibility,
 };
+pub use receipt::{ClaimReport, ReceiptReport, SpanReport, SpanStatus};
 pub use search::{ExpectedPolicy, Explanation, Hit, QueryTermInfo, Refusal, SearchRequest, SearchResult, TermShare};
 pub use status::{OptimizeReport, SourceStatus, Status};
 pub use store::Store;

@@ -125,13 +125,15 @@ fn check_place(place: &Place<'_>) -> std::result::Result<(), String> {
     }
     Ok(())
 }
-fn hex<const N: usize>(name: &str, text: &str) -> std::result::Result<(), String> {
+/// Lower-case hex digits of `N` bytes.
+pub(super) fn hex<const N: usize>(name: &str, text: &str) -> std::result::Result<(), String> {
     let is_lower = !text.bytes().any(|byte| byte.is_ascii_uppercase());
     let good = is_lower && parse_hex::<N>(text).is_some();
     if good { Ok(()) } else { Err(format!("{name} is not {} lower-case hex digits", 2 * N)) }
 }
 
-fn length(name: &str, text: &str, most: usize) -> std::result::Result<(), String> {
+/// At most so many bytes.
+pub(super) fn length(name: &str, text: &str, most: usize) -> std::result::Result<(), String> {
     if text.len() <= most { Ok(()) } else { Err(format!("{name} is longer than {most} bytes")) }
 }
 
