@@ -181,7 +181,8 @@ impl Shown {
             shown.place = row.span;
             shown.stored_hash = Some(row.content);
             if row.unsafe_reason.is_some() {
-                let detail = "it is marked as unsafe now: it, or its document, tries to instruct the model that reads it";
+                let detail =
+                    "it is marked as unsafe now: it, or its document, tries to instruct the model that reads it";
                 shown.gone = Some((Verdict::Stale, detail.into()));
             }
             shown.document = Some(document);

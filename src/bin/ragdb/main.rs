@@ -9,6 +9,7 @@ mod args;
 mod cmd;
 mod context;
 mod exit;
+mod files;
 mod progress;
 mod render;
 

@@ -1,5 +1,7 @@
 //! The arguments of `answer`.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use ragdb::{Normalisation, Strategy};
 
@@ -51,6 +53,9 @@ pub struct AnswerArgs {
     /// Use chunks whose source file can't be read; the run records it
     #[arg(long)]
     pub allow_unverified_source: bool,
+    /// Write a receipt of what was verified, for `ragdb verify --receipt`
+    #[arg(long, value_name = "FILE")]
+    pub receipt: Option<PathBuf>,
     /// Keep neither the run nor the answer in the store
     #[arg(long)]
     pub no_record: bool,

@@ -3,8 +3,9 @@
 
 #![allow(clippy::doc_markdown, reason = "here doc comments are help text, where backticks would be printed")]
 
-mod evidence;
 mod answer;
+mod evidence;
+mod judge;
 mod upkeep;
 mod verbs;
 
@@ -13,8 +14,9 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
-pub use evidence::ContextArgs;
 pub use answer::{AnswerArgs, ModelArgs};
+pub use evidence::ContextArgs;
+pub use judge::{AnswersArgs, Form, VerifyArgs};
 pub use upkeep::{CheckArgs, CompletionsArgs, EvalArgs, ManArgs, MigrateArgs, OptimizeArgs};
 pub use verbs::{
     ChunkingArgs, CiteArgs, DiffArgs, InitArgs, LogArgs, SearchArgs, ShowArgs, SqlArgs, StatusArgs, SyncArgs,
@@ -83,6 +85,8 @@ pub enum Command {
     Search(SearchArgs),
     Context(ContextArgs),
     Answer(AnswerArgs),
+    Verify(VerifyArgs),
+    Answers(AnswersArgs),
     Cite(CiteArgs),
     Log(LogArgs),
     Diff(DiffArgs),

@@ -7,6 +7,7 @@ use ragdb::{
     AnswerRecord, AnswerRequest, AnswerSettings, ApiKey, Endpoint, EndpointSettings, Extractive, Store, Synthesiser,
 };
 
+use super::verify::receipt;
 use crate::args::{AnswerArgs, ModelArgs};
 use crate::context::Context;
 use crate::exit::{Outcome, Stop};
@@ -14,7 +15,7 @@ use crate::render::{Role, Screen, View, clean};
 
 mod view;
 
-use view::AnswerView;
+use view::{AnswerView, AttemptView};
 
 /// Runs the verb.
 pub fn run(args: &AnswerArgs, context: &mut Context) -> Result<Outcome, Stop> {
@@ -35,6 +36,9 @@ pub fn run(args: &AnswerArgs, context: &mut Context) -> Result<Outcome, Stop> {
     };
     let answer = store.answer(&request)?;
     let answer_id = if args.no_record { None } else { Some(record(&store, &answer, synthesiser.name())?) };
+    if let Some(path) = &args.receipt {
+        receipt::write(path, &store, &answer.manifest, &answer.verification, &context.db)?;
+    }
     let view = AnswerView::new(answer, synthesiser.name(), answer_id);
     context.print(&view)?;
     if !context.json {
@@ -82,11 +86,11 @@ fn key(variable: &str) -> Result<Option<ApiKey>, Stop> {
 /// Says on standard error what is not in the answer, and why.
 fn explain(view: &AnswerView, context: &Context) {
     context.diagnose(|out, palette| {
-        for dropped in &view.dropped {
+        for AttemptView { attempt, dropped } in &view.dropped {
             let code = palette.paint(Role::Warning, dropped.verdict);
             let (claim, detail) = (clean::one_line(&dropped.text), clean::one_line(&dropped.detail));
             let reference = dropped.r#ref.as_deref().map_or_else(String::new, |r| format!(" [{}]", clean::one_line(r)));
-            writeln!(out, "dropped in attempt {}: {code}: {claim}{reference}: {detail}", dropped.attempt)?;
+            writeln!(out, "dropped in attempt {attempt}: {code}: {claim}{reference}: {detail}")?;
         }
         Ok(())
     });
@@ -110,7 +114,7 @@ impl View for AnswerView {
             let place = format!("[{}]", clean::one_line(&published.citation));
             write!(screen.out, "    {}", screen.palette.paint(Role::Place, &place))?;
             if published.differs() {
-                write!(screen.out, " \"{}\"", clean::one_line(&published.span.text))?;
+                write!(screen.out, " \"{}\"", clean::one_line(published.span.text()))?;
             }
             writeln!(screen.out)?;
             for warning in &published.warnings {

@@ -1,8 +1,6 @@
 //! `ragdb context`: the evidence prompt, and the record of what is in it.
 
-use std::fs;
-use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use ragdb::{Citation, ContextRequest, Error, Evidence, ExpectedPolicy, Manifest, SearchRequest, Store};
@@ -12,6 +10,7 @@ use serde_json::{Map, Value};
 use crate::args::ContextArgs;
 use crate::context::Context;
 use crate::exit::{Outcome, Stop};
+use crate::files;
 use crate::render::{Screen, View, counted};
 
 /// The most hits that evidence is taken from.
@@ -65,7 +64,7 @@ pub fn run(args: &ContextArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let evidence = match &args.manifest {
         Some(path) => {
             let evidence = context.open_read_only()?.context(&request)?;
-            write_manifest(&evidence.manifest, path, &context.db)?;
+            files::write(path, &evidence.manifest.to_json(), "--manifest", &context.db)?;
             evidence
         }
         None => recorded(&request, context)?,
@@ -123,28 +122,6 @@ fn recorded(request: &ContextRequest, context: &Context) -> Result<Evidence, Sto
         other => other,
     })?;
     Ok(evidence)
-}
-
-/// Writes the manifest whole or not at all, and never over a file of the store.
-fn write_manifest(manifest: &Manifest, path: &Path, db: &Path) -> Result<(), Stop> {
-    let identity = |path: &Path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
-    let own = ["", "-wal", "-shm", "-journal"].map(|suffix| {
-        let mut name = db.as_os_str().to_owned();
-        name.push(suffix);
-        PathBuf::from(name)
-    });
-    if own.iter().any(|own| identity(own).is_some_and(|own| identity(path) == Some(own))) {
-        return Err(Stop::Usage(format!("{} belongs to the store; give --manifest another name", path.display())));
-    }
-    let failed = |error: io::Error| Error::Io { path: path.to_owned(), source: error };
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    writeln!(file, "{}", manifest.to_json()).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
-    Ok(())
 }
 
 /// Says on standard error what is not in the prompt.

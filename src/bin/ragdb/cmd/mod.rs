@@ -1,6 +1,7 @@
 //! One file a verb: each asks the library, makes a view of the answer, prints it and says how it came out.
 
 mod answer;
+mod answers;
 mod check;
 mod cite;
 mod completions;
@@ -17,6 +18,7 @@ mod show;
 mod sql;
 mod status;
 mod sync;
+mod verify;
 
 use crate::args::Command;
 use crate::context::Context;
@@ -31,6 +33,8 @@ pub fn run(command: &Command, context: &mut Context) -> Result<Outcome, Stop> {
         Command::Search(args) => search::run(args, context),
         Command::Context(args) => context::run(args, context),
         Command::Answer(args) => answer::run(args, context),
+        Command::Verify(args) => verify::run(args, context),
+        Command::Answers(args) => answers::run(args, context),
         Command::Cite(args) => cite::run(args, context),
         Command::Log(args) => log::run(args, context),
         Command::Diff(args) => diff::run(args, context),

@@ -9,6 +9,7 @@ mod failures;
 mod generation;
 pub mod snippet;
 mod table;
+mod verdicts;
 mod words;
 
 use std::io::{self, Write};
@@ -20,6 +21,7 @@ pub use colour::{Palette, Role};
 pub use failures::FailureView;
 pub use generation::{ChunksView, DocumentsView, GenerationView};
 pub use table::{Align, Table};
+pub use verdicts::{ClaimView, DroppedView, PublishedView};
 pub use words::{bytes, counted, optional, short};
 
 /// Where text is written, and how it is painted.

@@ -1,7 +1,9 @@
 //! An answer in the stable names of its JSON document.
 
-use ragdb::{Answer, Citation, DroppedInAttempt, Normalisation, Published, StopReason, VerifiedSpan};
+use ragdb::{Answer, DroppedInAttempt, StopReason};
 use serde::Serialize;
+
+use crate::render::{DroppedView, PublishedView};
 
 #[derive(Serialize)]
 pub struct AnswerView {
@@ -15,53 +17,18 @@ pub struct AnswerView {
     pub cached: bool,
     pub synthesiser: String,
     pub published: Vec<PublishedView>,
-    pub dropped: Vec<DroppedView>,
+    pub dropped: Vec<AttemptView>,
     /// Why there is less than an answer, in words.
     #[serde(skip)]
     pub reason: Option<&'static str>,
 }
 
+/// What was dropped, and in which attempt.
 #[derive(Serialize)]
-pub struct PublishedView {
-    pub claim: usize,
-    pub text: String,
-    pub r#ref: String,
-    pub citation: String,
-    pub verdict: &'static str,
-    pub quote: Option<String>,
-    pub normalisations: Vec<&'static str>,
-    pub span: SpanView,
-    pub warnings: Vec<String>,
-}
-
-#[derive(Serialize)]
-pub struct SpanView {
-    pub chunk_id: String,
-    pub source_id: String,
-    pub path: String,
-    pub start_line: u32,
-    pub end_line: u32,
-    pub start_byte: u64,
-    pub end_byte: u64,
-    pub start_char: Option<u64>,
-    pub end_char: Option<u64>,
-    pub chunk_start_byte: u64,
-    pub chunk_end_byte: u64,
-    pub chunk_start_char: u64,
-    pub chunk_end_char: u64,
-    pub content_hash: String,
-    pub text: String,
-}
-
-#[derive(Serialize)]
-pub struct DroppedView {
+pub struct AttemptView {
     pub attempt: u32,
-    pub claim: usize,
-    pub text: String,
-    pub r#ref: Option<String>,
-    pub verdict: &'static str,
-    pub quote: Option<String>,
-    pub detail: String,
+    #[serde(flatten)]
+    pub dropped: DroppedView,
 }
 
 impl AnswerView {
@@ -78,8 +45,8 @@ impl AnswerView {
             attempts: answer.attempts,
             cached: false,
             synthesiser: synthesiser.to_owned(),
-            published: answer.published.into_iter().map(PublishedView::from).collect(),
-            dropped: answer.dropped.into_iter().map(DroppedView::from).collect(),
+            published: answer.published.iter().map(PublishedView::from).collect(),
+            dropped: answer.dropped.iter().map(AttemptView::from).collect(),
         }
     }
 }
@@ -96,63 +63,8 @@ fn reason(stop_reason: StopReason) -> Option<&'static str> {
     })
 }
 
-impl PublishedView {
-    /// Whether the claim says it in other words than its source; line ends and spaces do not count.
-    pub fn differs(&self) -> bool {
-        !self.text.split_whitespace().eq(self.span.text.split_whitespace())
-    }
-}
-
-impl From<Published> for PublishedView {
-    fn from(published: Published) -> Self {
-        let Published { claim, text, reference, quote, verdict, normalisations, span, warnings, .. } = published;
-        let citation = Citation { path: span.path.clone(), start_line: span.start_line, end_line: span.end_line };
-        Self {
-            claim,
-            text,
-            r#ref: reference,
-            citation: citation.to_string(),
-            verdict: verdict.code(),
-            quote,
-            normalisations: normalisations.into_iter().map(Normalisation::name).collect(),
-            span: span.into(),
-            warnings,
-        }
-    }
-}
-
-impl From<VerifiedSpan> for SpanView {
-    fn from(span: VerifiedSpan) -> Self {
-        Self {
-            chunk_id: span.chunk_id,
-            source_id: span.source_id,
-            path: span.path,
-            start_line: span.start_line,
-            end_line: span.end_line,
-            start_byte: span.start_byte,
-            end_byte: span.end_byte,
-            start_char: span.start_char,
-            end_char: span.end_char,
-            chunk_start_byte: span.chunk_start_byte,
-            chunk_end_byte: span.chunk_end_byte,
-            chunk_start_char: span.chunk_start_char,
-            chunk_end_char: span.chunk_end_char,
-            content_hash: span.content_hash,
-            text: span.text,
-        }
-    }
-}
-
-impl From<DroppedInAttempt> for DroppedView {
-    fn from(DroppedInAttempt { attempt, dropped }: DroppedInAttempt) -> Self {
-        Self {
-            attempt,
-            claim: dropped.claim,
-            text: dropped.text,
-            r#ref: dropped.reference,
-            verdict: dropped.verdict.code(),
-            quote: dropped.quote,
-            detail: dropped.detail,
-        }
+impl From<&DroppedInAttempt> for AttemptView {
+    fn from(dropped: &DroppedInAttempt) -> Self {
+        Self { attempt: dropped.attempt, dropped: DroppedView::from(&dropped.dropped) }
     }
 }
