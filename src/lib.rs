@@ -63,6 +63,7 @@
 //! | ask with SQL | [`Store::sql`], and the ready questions of [`audits`] |
 //! | measure retrieval on a labelled set | [`evaluate_beir`] with a [`BeirRequest`], which gives a [`BeirReport`] |
 //! | measure the claim check on labelled claims | [`evaluate_claims`] with a [`ClaimsRequest`], which gives a [`ClaimsReport`] |
+//! | measure the unsafe gate | [`evaluate_injection`] with an [`InjectionRequest`], which gives an [`InjectionReport`] |
 //! | keep the file compact | [`Store::status`], [`Store::optimize`] |
 //!
 //! A `Store` is `Send + Sync`: share one among threads, by reference or in an `Arc`. Searches run side by side, each on
@@ -122,8 +123,10 @@ pub use cite::{CiteStatus, Cited};
 pub use config::{AnswerSettings, ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};
 pub use context::{ContextRequest, Evidence};
 pub use error::{DatabaseError, Error, Failure, Result};
-pub use eval::{BeirCase, BeirReport, BeirRequest, RetrievalMetrics, evaluate_beir};
-pub use eval::{ClaimLabel, ClaimsReport, ClaimsRequest, ClaimsSet, WrongClaim, evaluate_claims};
+pub use eval::{
+    BeirCase, BeirReport, BeirRequest, BenignSet, ClaimLabel, ClaimsReport, ClaimsRequest, ClaimsSet, InjectionReport,
+    InjectionRequest, InjectionSet, RetrievalMetrics, WrongClaim, evaluate_beir, evaluate_claims, evaluate_injection,
+};
 pub use evidence::budget::{ApproximateTokens, TokenCounter};
 pub use evidence::prompt::EvidenceBlock;
 pub use evidence::receipt::{Receipt, ReceiptClaim, ReceiptSpan};

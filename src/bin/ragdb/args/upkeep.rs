@@ -7,7 +7,7 @@ use clap_complete::Shell;
 
 use super::verbs::{ChunkingArgs, parse_share};
 
-/// Measure retrieval, or the claim check, on a labelled data set.
+/// Measure retrieval, the claim check or the unsafe gate, on labelled data.
 ///
 /// With --beir a store is built from DIR/corpus.jsonl in a temporary folder; the queries of DIR/queries.jsonl are scored
 /// against DIR/qrels/test.tsv, the layout of the BEIR collections. Neither ./ragdb.db nor ragdb.yaml is used, and no
@@ -16,16 +16,20 @@ use super::verbs::{ChunkingArgs, parse_share};
 /// With --claims the claims of DIR are held to the text that is cited for them: pairs.jsonl, with lines such as
 /// {"claim": "…", "text": "…", "quote": "…", "label": "supports"}, or the files of climate-fever and of SciFact. No
 /// store is used.
+///
+/// With --injection, the rules that mark unsafe text run on labelled attacks and other texts; with --benign, folders
+/// without attacks are indexed, and the documents that would be kept from being evidence are counted.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
   ragdb eval --beir scifact
   ragdb eval --beir scifact --k 100 --json
   ragdb eval --beir scifact --min-ndcg 0.65    exit 1 below it
-  ragdb eval --claims grounding")]
+  ragdb eval --claims grounding
+  ragdb eval --injection D_injection --benign docs")]
 pub struct EvalArgs {
     /// A folder in the BEIR layout
-    #[arg(long, value_name = "DIR", required_unless_present = "claims")]
+    #[arg(long, value_name = "DIR", required_unless_present_any = ["claims", "injection", "benign"])]
     pub beir: Option<PathBuf>,
     /// A folder with labelled claims
     #[arg(long, value_name = "DIR", conflicts_with = "beir")]
@@ -36,6 +40,12 @@ pub struct EvalArgs {
     /// The support that a claim with a quote needs, 0 to 1, instead of the default
     #[arg(long, value_name = "X", requires = "claims", value_parser = parse_share)]
     pub least_support: Option<f64>,
+    /// A folder with the labelled sets deepset, bipia_normalized, handmade and benign_security_docs, or some of them
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["beir", "claims"])]
+    pub injection: Option<PathBuf>,
+    /// A folder of documents without attacks; may be given more than once
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["beir", "claims"])]
+    pub benign: Vec<PathBuf>,
     /// How many documents of each ranking count, 1 to 1000
     #[arg(short, long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub k: u16,

@@ -1,6 +1,7 @@
-//! `ragdb eval`: how good retrieval is on a labelled data set, and how good the claim check is.
+//! `ragdb eval`: how good retrieval is on a labelled data set, and how good the claim check and the unsafe gate.
 
 mod claims;
+mod injection;
 
 use std::io;
 
@@ -70,10 +71,11 @@ pub fn run(args: &EvalArgs, context: &mut Context) -> Result<Outcome, Stop> {
     if let Some(folder) = &args.claims {
         return claims::run(folder, args, context);
     }
+    let Some(beir) = &args.beir else { return injection::run(args, context) };
     let request = BeirRequest {
         k: args.k.into(),
         chunking: args.chunking.into(),
-        ..BeirRequest::new(args.beir.clone().unwrap_or_default(), std::env::temp_dir())
+        ..BeirRequest::new(beir, std::env::temp_dir())
     };
     let view = EvalView::new(ragdb::evaluate_beir(&request)?, args);
     if !context.json && !view.failures.is_empty() {
