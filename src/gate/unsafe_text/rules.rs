@@ -187,7 +187,7 @@ fn expand(pattern: &str, fragments: &HashMap<String, String>) -> String {
     while let Some(c) = characters.next() {
         match c {
             '\\' => match characters.next() {
-                Some(class @ ('b' | 'w' | 'd')) => expanded.push_str(&format!("(?-u:\\{class})")),
+                Some(class @ ('b' | 'w' | 'd')) => expanded.extend(["(?-u:\\", class.encode_utf8(&mut [0; 4]), ")"]),
                 Some(other) => expanded.extend(['\\', other]),
                 None => expanded.push('\\'),
             },

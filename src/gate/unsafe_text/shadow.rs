@@ -94,6 +94,7 @@ fn digit(bytes: &[u8], at: usize) -> u8 {
     }
 }
 
+#[allow(clippy::struct_excessive_bools)] // each is about another part of what was read
 struct Folder<'a, S> {
     text: &'a str,
     sink: &'a mut S,
