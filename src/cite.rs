@@ -13,6 +13,8 @@ use crate::store::{Connection, Store, chunks, documents, generations, sources, t
 use crate::sync::stored_root;
 use lines::Lines;
 
+pub(crate) use lines::split as split_lines;
+
 /// Larger files are never indexed, whatever a configuration says.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 

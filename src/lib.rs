@@ -58,6 +58,7 @@
 //! | keep the record of a prompt, and read it back | [`Store::record_run`], [`Store::run`]; [`Manifest::to_json`] and [`Manifest::from_json`] for one in a file |
 //! | give others the proof of an answer | [`Receipt::from_verification`]; [`Receipt::check`] needs the source files and no store |
 //! | check a citation | [`Store::cite`], which gives a [`Cited`] with its [`CiteStatus`] |
+//! | hold the citations of a folder of prose to what they showed | [`Store::lock_citations`], [`Store::check_citations`] |
 //! | see the history | [`Store::log`], [`Store::diff`], [`Store::show`] |
 //! | check the store itself | [`Store::check`] with a [`CheckRequest`] |
 //! | ask with SQL | [`Store::sql`], and the ready questions of [`audits`] |
@@ -106,6 +107,7 @@ mod index;
 mod ingest;
 mod ledger;
 mod lexicon;
+mod lock;
 mod model;
 mod receipt;
 mod search;
@@ -140,6 +142,7 @@ pub use history::{GenerationDetail, GenerationDiff};
 pub use ingest::FAILURE_CODES;
 pub use ledger::{AnswerRecord, Change, Impact, StoredAnswer};
 pub use lexicon::LEXER_VERSION;
+pub use lock::{LinkStatus, LockReport, LockedLink, Reanchored};
 pub use model::{
     Bm25Policy, ChunkId, ChunkPolicy, Citation, Digest, DigestBuilder, DocumentId, Policy, SourceKind, Span, Trust,
     UnsafeScope, Visibility,

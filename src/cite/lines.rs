@@ -73,7 +73,7 @@ impl Lines {
 }
 
 /// The lines of a text without their ends (LF, CRLF or a lone CR).
-pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn split(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n').flat_map(|line| {
         let line = line.strip_suffix('\n').map_or(line, |line| line.strip_suffix('\r').unwrap_or(line));
         line.split('\r')

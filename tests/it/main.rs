@@ -8,6 +8,7 @@ mod context;
 mod data;
 mod docs;
 mod eval;
+mod lock;
 mod model;
 mod reference;
 mod search;

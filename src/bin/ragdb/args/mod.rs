@@ -4,6 +4,7 @@
 #![allow(clippy::doc_markdown, reason = "here doc comments are help text, where backticks would be printed")]
 
 mod answer;
+mod cite;
 mod evidence;
 mod judge;
 mod upkeep;
@@ -15,12 +16,11 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
 pub use answer::{AnswerArgs, ModelArgs};
+pub use cite::{CiteArgs, CiteCheckArgs, CiteCommand, CiteLockArgs};
 pub use evidence::ContextArgs;
 pub use judge::{AnswersArgs, Form, VerifyArgs};
 pub use upkeep::{CheckArgs, CompletionsArgs, EvalArgs, ManArgs, MigrateArgs, OptimizeArgs};
-pub use verbs::{
-    ChunkingArgs, CiteArgs, DiffArgs, InitArgs, LogArgs, SearchArgs, ShowArgs, SqlArgs, StatusArgs, SyncArgs,
-};
+pub use verbs::{ChunkingArgs, DiffArgs, InitArgs, LogArgs, SearchArgs, ShowArgs, SqlArgs, StatusArgs, SyncArgs};
 
 const EXIT_CODES: &str = "\
 Exit codes:

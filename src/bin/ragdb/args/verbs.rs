@@ -129,27 +129,6 @@ pub struct SearchArgs {
     pub explain: bool,
 }
 
-/// Show the cited lines, and whether they still stand in the source.
-///
-/// The status is `current` (the lines stand where they stood), `moved` (the same text on other lines), `stale`
-/// (the source file no longer holds them), `deleted` (the store had them once) or `unknown`. The first two exit
-/// with 0, the others with 1. Control characters in the text are shown escaped; --json gives the exact text.
-#[derive(Args, Debug)]
-#[command(after_long_help = "\
-Examples:
-  ragdb cite guide/install.md#L3-L6
-  ragdb cite 8c1f0a52b7d94e6f8c1f0a52b7d94e6f:0a1b2c3d4e5f6071:0
-  ragdb cite S1 --run last    what the last `ragdb context` showed as S1")]
-pub struct CiteArgs {
-    /// A chunk id, `path#L3-L6` or `path#L3`; `source:path#L3-L6` where a path stands in several sources; with --run a
-    /// label such as S1
-    #[arg(value_name = "REF")]
-    pub reference: String,
-    /// The run whose label REF is: its id, of which 8 digits may do, or `last`
-    #[arg(long, value_name = "ID")]
-    pub run: Option<String>,
-}
-
 /// List the published generations, newest first.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\

@@ -1,11 +1,13 @@
 //! `ragdb cite`: the cited lines, and whether they still stand in the source.
 
+mod lock;
+
 use std::io;
 
 use ragdb::{CiteStatus, Cited, Error, Manifest};
 use serde::Serialize;
 
-use crate::args::CiteArgs;
+use crate::args::{CiteArgs, CiteCommand};
 use crate::context::Context;
 use crate::exit::{Outcome, Stop};
 use crate::render::{Role, Screen, View, clean};
@@ -49,15 +51,19 @@ impl From<Cited> for CiteView {
 
 /// Runs the verb.
 pub fn run(args: &CiteArgs, context: &mut Context) -> Result<Outcome, Stop> {
+    let reference = match (&args.command, &args.reference) {
+        (Some(CiteCommand::Lock(args)), _) => return lock::lock(args, context),
+        (Some(CiteCommand::Check(args)), _) => return lock::check(args, context),
+        (None, Some(reference)) => reference,
+        (None, None) => return Err(Stop::Usage("name a reference, or lock or check folders".into())),
+    };
     let store = context.open_read_only()?;
     let cited = match &args.run {
-        Some(run) => {
-            Cited { reference: args.reference.clone(), ..store.cite(shown(&store.run(run)?, &args.reference)?)? }
+        Some(run) => Cited { reference: reference.clone(), ..store.cite(shown(&store.run(run)?, reference)?)? },
+        None if is_label(reference) => {
+            return Err(Stop::Usage(format!("{reference} is a label of a run; name the run with --run ID")));
         }
-        None if is_label(&args.reference) => {
-            return Err(Stop::Usage(format!("{} is a label of a run; name the run with --run ID", args.reference)));
-        }
-        None => store.cite(&args.reference)?,
+        None => store.cite(reference)?,
     };
     let view = CiteView::from(cited);
     context.print(&view)?;

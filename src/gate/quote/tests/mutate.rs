@@ -163,7 +163,7 @@ const MUTATORS: [(&str, Mutator); 25] = [
     }),
     ("cut inside a number", |it, random| {
         cut_between(it.quote, random, |a, b| {
-            (a.is_ascii_digit() && (b.is_ascii_digit() || b == '%')) || (b.is_ascii_digit() && "-.,$".contains(a))
+            (a.is_ascii_digit() && (b.is_ascii_digit() || b == '%')) || (b.is_ascii_digit() && "-.$".contains(a))
         })
     }),
     ("stitched with an ellipsis", |it, random| {
@@ -285,7 +285,7 @@ fn is_really_a_span(quote: &str, text: &str) -> bool {
     let glued = |a: Option<char>, b: Option<char>| {
         let (Some(a), Some(b)) = (a, b) else { return false };
         let latin = |c: char| c.is_alphanumeric() && (c as u32) < 0x2e80;
-        (latin(a) && latin(b)) || (b.is_ascii_digit() && "-.,$".contains(a)) || (a.is_ascii_digit() && b == '%')
+        (latin(a) && latin(b)) || (b.is_ascii_digit() && "-.$".contains(a)) || (a.is_ascii_digit() && b == '%')
     };
     let mut from = 0;
     while let Some(at) = text[from..].find(quote).map(|at| from + at) {
@@ -329,11 +329,17 @@ fn chunks(folder: &Path, most_files: usize) -> Vec<String> {
     chunks
 }
 
-/// A span of a chunk with both ends on borders, long enough to be a quote; every other one with a digit where it can be.
+/// A span of a chunk with both ends on borders, long enough to be a quote; mostly one with a digit, a negation or a modal
+/// verb, where one is met.
 fn span(chunk: &str, random: &mut Random) -> Option<Range<usize>> {
     let borders: Vec<usize> =
         (0..=chunk.len()).filter(|at| chunk.is_char_boundary(*at) && cut(chunk, *at).is_none()).collect();
-    let wants_digit = random.below(4) > 0;
+    let wanted: &[&str] = match random.below(5) {
+        0 => &["not ", "n't ", " no ", "不"],
+        1 => &["may", "can ", "should", "must", "可以", "必须"],
+        2 => &[""],
+        _ => &["0", "1", "2", "3", "4", "5"],
+    };
     (0..40).find_map(|attempt| {
         let start = random.pick(&borders)?;
         let least = start + 30 + random.below(120);
@@ -341,7 +347,7 @@ fn span(chunk: &str, random: &mut Random) -> Option<Range<usize>> {
         let text = chunk.get(start..end)?;
         let trimmed = text.trim_matches(|c: char| c.is_ascii_whitespace());
         let fits = trimmed.len() == text.len() && Length::of(text).enough();
-        (fits && (attempt > 30 || !wants_digit || text.contains(|c: char| c.is_ascii_digit()))).then_some(start..end)
+        (fits && (attempt > 30 || wanted.iter().any(|it| text.contains(it)))).then_some(start..end)
     })
 }
 
@@ -467,14 +473,17 @@ fn a_hundred_spans_broken_in_25_ways_and_none_passes() {
 #[test]
 #[ignore = "long form: real documentation, where it is there"]
 fn a_thousand_spans_of_real_text_broken_in_25_ways_and_none_passes() {
-    let data = repository("../data/C_docs");
+    let data = repository("target/data/C_docs");
     let mut all = chunks(&repository("fixtures/corpus"), 100);
     for set in
         ["large-cpp-docs", "medium-docs-cn", "medium-powershell", "small-rust-book", "small-vue-en", "small-vue-zh"]
     {
         all.extend(chunks(&data.join(set), 200));
     }
-    println!("{} chunks", all.len());
+    if all.len() < 1000 {
+        println!("skipped: {} has no documentation (the integration tests on real data unpack it)", data.display());
+        return;
+    }
     let counts = matrix(&all, 1000);
     println!("{counts:?}");
     assert_eq!(counts.wrong, Vec::<String>::new());

@@ -1,0 +1,229 @@
+//! What the citations of a document point to: which document of the store, and what its source file has there now.
+
+use std::collections::HashMap;
+use std::path::{Component, Path, PathBuf};
+
+use super::mentions::Mention;
+use crate::cite::{CiteStatus, split_lines};
+use crate::error::Result;
+use crate::model::{Digest, DocumentId};
+use crate::store::documents::DocumentRow;
+use crate::store::{Store, documents, sources};
+use crate::sync::stored_root;
+
+/// How many bytes are hashed at most to find lines that moved.
+const MOST_HASHED: usize = 64 << 20;
+
+/// What a citation points to.
+pub(super) enum Target {
+    /// This document.
+    Document(Box<DocumentRow>),
+    /// Nothing that the store has now; why, in words.
+    None(CiteStatus, String),
+}
+
+/// The sources of a store and the files that were read.
+pub(super) struct Places<'a> {
+    store: &'a Store,
+    /// Each source with its folder, where that is there.
+    sources: Vec<(String, Option<PathBuf>)>,
+    texts: HashMap<(String, String), std::result::Result<String, String>>,
+}
+
+impl<'a> Places<'a> {
+    pub(super) fn new(store: &'a Store) -> Result<Self> {
+        let folder = store.path().parent().unwrap_or(Path::new("/")).to_owned();
+        let rows = store.read(sources::all)?;
+        let root = |row| stored_root(&folder, row).ok().and_then(|root| root.canonicalize().ok());
+        let sources = rows.iter().map(|(_, row)| (row.source_id.clone(), root(row))).collect();
+        Ok(Self { store, sources, texts: HashMap::new() })
+    }
+
+    /// What a citation in a document of `folder` points to. A link is first read as the browser reads it, from its
+    /// document on; everything else names a document as the store does.
+    pub(super) fn resolve(&self, mention: &Mention, folder: &Path) -> Result<Target> {
+        let mut gone = None;
+        for path in &mention.paths {
+            for candidates in [self.beside(mention, path, folder), self.named(path)] {
+                let mut found = Vec::new();
+                for (source, path) in &candidates {
+                    let id = DocumentId::new(source, path);
+                    if let Some((_, row)) = self.store.read(|conn| documents::by_id(conn, id))? {
+                        found.push(row);
+                    } else if gone.is_none() {
+                        let cited = self.store.cite(&format!("{source}:{path}#L{}", mention.lines.0))?;
+                        gone = (cited.status == CiteStatus::Deleted).then_some(cited.detail);
+                    }
+                }
+                if found.len() > 1 {
+                    let names: Vec<&str> = found.iter().map(|row| row.source_id.as_str()).collect();
+                    let detail = format!("it stands in the sources {}; write SOURCE:{path}", names.join(" and "));
+                    return Ok(Target::None(CiteStatus::Unknown, detail));
+                }
+                if let Some(row) = found.pop() {
+                    return Ok(Target::Document(Box::new(row)));
+                }
+            }
+        }
+        Ok(match gone {
+            Some(detail) => Target::None(CiteStatus::Deleted, detail),
+            None => Target::None(CiteStatus::Unknown, "no document of the store has this path".to_owned()),
+        })
+    }
+
+    /// What a link destination means as a path from its document's folder on: at most one document.
+    fn beside(&self, mention: &Mention, path: &str, folder: &Path) -> Vec<(String, String)> {
+        if !mention.is_link {
+            return Vec::new();
+        }
+        let Some(path) = percent_decoded(path) else { return Vec::new() };
+        let Some(target) = normal(&folder.join(path)) else { return Vec::new() };
+        let below = self.sources.iter().filter_map(|(source, root)| {
+            let path = target.strip_prefix(root.as_ref()?).ok()?.to_str()?;
+            Some((source.clone(), path.to_owned()))
+        });
+        // Where one source lies in another, both have the same file.
+        let known = |it: &(String, String)| {
+            let id = DocumentId::new(&it.0, &it.1);
+            self.store.read(|conn| documents::by_id(conn, id)).is_ok_and(|row| row.is_some())
+        };
+        let below: Vec<_> = below.collect();
+        below.iter().find(|it| known(it)).or(below.first()).cloned().into_iter().collect()
+    }
+
+    /// The documents that a path as the store has it may mean.
+    fn named(&self, path: &str) -> Vec<(String, String)> {
+        let path = path.strip_prefix("./").unwrap_or(path);
+        let mut named: Vec<(String, String)> =
+            self.sources.iter().map(|(source, _)| (source.clone(), path.to_owned())).collect();
+        if let Some((source, path)) = path.split_once(':')
+            && self.sources.iter().any(|it| it.0 == source)
+        {
+            named.push((source.to_owned(), path.to_owned()));
+        }
+        named
+    }
+
+    /// The source file of a document as it is now, or why it can't be read.
+    pub(super) fn text(&mut self, row: &DocumentRow) -> Result<std::result::Result<&str, &str>> {
+        let key = (row.source_id.clone(), row.path.clone());
+        if !self.texts.contains_key(&key) {
+            let text = self.store.source_text(row)?;
+            self.texts.insert(key.clone(), text);
+        }
+        Ok(match self.texts.get(&key) {
+            Some(Ok(text)) => Ok(text),
+            Some(Err(why)) => Err(why),
+            None => Err("it was not read"),
+        })
+    }
+}
+
+/// The hash of lines of a text, with LF between them; none where it has fewer.
+pub(super) fn hash_of(file: &[&str], lines: (u32, u32)) -> Option<Digest> {
+    let window = file.get(lines.0.checked_sub(1)? as usize..lines.1 as usize)?;
+    Some(Digest::of(window.join("\n")))
+}
+
+/// Where the lines with this hash stand, nearest to where they stood. Blank lines are not looked for, and the search
+/// ends where it would take too long.
+pub(super) fn find(file: &[&str], lines: (u32, u32), hash: &Digest) -> Option<(u32, u32)> {
+    let count = lines.1.checked_sub(lines.0)?.checked_add(1)?;
+    let latest = u32::try_from(file.len()).ok()?.checked_sub(count)?.checked_add(1)?;
+    let mut hashed = 0;
+    for distance in 1..=latest.max(lines.0) {
+        for start in [lines.0.checked_sub(distance), lines.0.checked_add(distance)].into_iter().flatten() {
+            let window = start.checked_sub(1).and_then(|first| file.get(first as usize..(first + count) as usize));
+            let Some(window) = window.filter(|window| window.iter().any(|line| !line.trim().is_empty())) else {
+                continue;
+            };
+            hashed += window.iter().map(|line| line.len() + 1).sum::<usize>();
+            if hashed > MOST_HASHED {
+                return None;
+            }
+            if Digest::of(window.join("\n")) == *hash {
+                return Some((start, start + (count - 1)));
+            }
+        }
+    }
+    None
+}
+
+/// An absolute path without `.` and `..`; none where it leads above the root.
+fn normal(path: &Path) -> Option<PathBuf> {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => normal.pop().then_some(())?,
+            Component::CurDir => {}
+            other => normal.push(other),
+        }
+    }
+    normal.is_absolute().then_some(normal)
+}
+
+/// A link destination with its `%20` read.
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, tail)) = rest.split_first() {
+        let code = (byte == b'%').then(|| tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok())).flatten();
+        let code = code.filter(|hex| hex.bytes().all(|it| it.is_ascii_hexdigit()));
+        match code.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
+            Some(code) => {
+                bytes.push(code);
+                rest = &tail[2..];
+            }
+            None => {
+                bytes.push(byte);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("a%20b.md", Some("a b.md"))]
+    #[case("%E5%AF%86.md", Some("密.md"))]
+    #[case("100%.md", Some("100%.md"))]
+    #[case("a%zz%+1.md", Some("a%zz%+1.md"))]
+    #[case("%ff.md", None)]
+    #[case("%00.md", None)]
+    fn percent_codes_of_links(#[case] text: &str, #[case] expected: Option<&str>) {
+        assert_eq!(percent_decoded(text).as_deref(), expected);
+    }
+
+    #[rstest]
+    #[case("/a/b/../c.md", Some("/a/c.md"))]
+    #[case("/a/./c.md", Some("/a/c.md"))]
+    #[case("/a/../../c.md", None)]
+    #[case("a/c.md", None)]
+    fn paths_without_dots(#[case] path: &str, #[case] expected: Option<&str>) {
+        assert_eq!(normal(Path::new(path)), expected.map(PathBuf::from));
+    }
+
+    #[rstest]
+    #[case("a\nb\nc\n", (1, 2), "b\nc", Some((2, 3)))]
+    #[case("b\nx\ny\nz\nb\n", (4, 4), "b", Some((5, 5)))]
+    #[case("x\nb\ny\n\n\n", (9, 9), "b", Some((2, 2)))]
+    #[case("x\n\ny\n", (1, 1), "", None)]
+    #[case("x\ny\n", (1, 1), "z", None)]
+    #[case("x\n", (1, u32::MAX), "z", None)]
+    fn lines_that_moved(
+        #[case] file: &str,
+        #[case] at: (u32, u32),
+        #[case] text: &str,
+        #[case] found: Option<(u32, u32)>,
+    ) {
+        let file: Vec<&str> = split_lines(file).collect();
+        assert_eq!(find(&file, at, &Digest::of(text)), found);
+        assert!(found.is_none_or(|lines| hash_of(&file, lines) == Some(Digest::of(text))));
+    }
+}
