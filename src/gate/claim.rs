@@ -39,6 +39,9 @@ pub const LEAST_SUPPORT: f64 = 0.9;
 const MAX_CLAIM_BYTES: usize = 4096;
 const MAX_TEXT_BYTES: usize = 1 << 20;
 const MAX_PIECES: usize = 2000;
+const MAX_UNQUOTED_BYTES: usize = 1 << 18;
+/// A statement has fewer values, identifiers and cues.
+const MAX_FACTS: usize = 200;
 
 /// Without a quote, a mismatch is told only of a sentence that has at least this much of the claim: another sentence
 /// is about something else.
@@ -142,6 +145,12 @@ pub(crate) fn check(claim: &str, cited: &Cited<'_>, scorer: &dyn SupportScorer, 
     let reading = Reading::of(claim);
     if !reading.has_content() {
         return refused("the claim states nothing that could be checked");
+    }
+    if reading.values.len() + reading.identifiers.len() + reading.cues.len() > MAX_FACTS {
+        return refused("the claim states too much at once");
+    }
+    if cited.quote.is_none() && cited.text.len() > MAX_UNQUOTED_BYTES {
+        return refused("the cited text is too long to be looked through; quote the sentence that is meant");
     }
     let pieces = sentence::pieces(cited.text);
     let headings = cited.headings.join("\n");

@@ -19,6 +19,8 @@ pub(super) struct Identifier {
 /// Marks that stand inside identifiers.
 const JOINTS: &[char] =
     &['_', '-', '.', '/', ':', '+', '#', '@', '~', '\\', '=', '&', '?', '%', '$', '*', '<', '>', '(', ')'];
+/// A chain of more tokens is cut there.
+const LONGEST_CHAIN: usize = 128;
 /// Marks that begin one.
 const OPENERS: &[char] = &['-', '/', '.', '~', '@', '#', '$', '_'];
 
@@ -26,10 +28,11 @@ fn has(token: &Token, marks: &[char]) -> bool {
     token.kind == Kind::Mark && token.folded.starts_with(marks)
 }
 
-/// The tokens tied together from `at`: letters, digits and the joints between them, without what trails.
-fn chain(tokens: &[Token], at: usize) -> Range<usize> {
+/// The tokens tied together from `at`: letters, digits and the joints between them, without what trails; and where
+/// they end with it.
+fn chain(tokens: &[Token], at: usize) -> (Range<usize>, usize) {
     let mut end = at;
-    while let Some(token) = tokens.get(end) {
+    while let Some(token) = tokens.get(end).filter(|_| end - at < LONGEST_CHAIN) {
         let tied = end == at || !token.spaced;
         let part = matches!(token.kind, Kind::Word | Kind::Digits);
         let joint = has(token, JOINTS) && !has(token, &['(', ')', '<', '>']) && (end > at || has(token, OPENERS));
@@ -41,25 +44,31 @@ fn chain(tokens: &[Token], at: usize) -> Range<usize> {
     let keeps = |token: &Token| {
         matches!(token.kind, Kind::Word | Kind::Digits) || token.is('#') || token.is('+') || token.is('_')
     };
+    let whole = end;
     while end > at && !keeps(&tokens[end - 1]) {
         end -= 1;
     }
-    at..end
+    (at..end, whole)
 }
 
 fn text(tokens: &[Token]) -> String {
     tokens.iter().map(|token| token.cased.as_str()).collect()
 }
 
-/// The identifier that begins at `at`. `shouting` texts, in capitals throughout, have no words in capitals.
-pub(super) fn identifier(tokens: &[Token], at: usize, shouting: bool) -> Option<Identifier> {
+/// The identifier that begins at `at`. `shouting` texts, in capitals throughout, have no words in capitals. `seen` is
+/// where what was found to be none ends, so that each token is looked at once.
+pub(super) fn identifier(tokens: &[Token], at: usize, shouting: bool, seen: &mut usize) -> Option<Identifier> {
     if tokens.get(at)?.is('`') {
         return code(tokens, at);
+    }
+    if at < *seen {
+        return None;
     }
     if at > 0 && !tokens[at].spaced && matches!(tokens[at - 1].kind, Kind::Word | Kind::Digits) {
         return None;
     }
-    let range = chain(tokens, at);
+    let (range, whole) = chain(tokens, at);
+    *seen = whole;
     let parts = &tokens[range.clone()];
     if parts.is_empty() {
         return None;

@@ -33,12 +33,15 @@ fn joined(tokens: &[Token], at: usize) -> bool {
     tokens.get(at).is_some_and(|token| !token.spaced)
 }
 
+/// No number has more groups of digits; what goes on behind is no number.
+const MOST_GROUPS: usize = 32;
+
 /// Digits with their separators, from `at`.
 pub(super) fn digits(tokens: &[Token], at: usize) -> Read {
     let first = tokens.get(at).filter(|token| token.kind == Kind::Digits)?;
     let mut groups = vec![(' ', first.folded.as_str())];
     let mut next = at + 1;
-    loop {
+    while groups.len() <= MOST_GROUPS {
         let (Some(token), Some(after)) = (tokens.get(next), tokens.get(next + 1)) else { break };
         let separator = token.folded.chars().next().unwrap_or(' ');
         let joins = token.kind == Kind::Mark && matches!(separator, ',' | '.' | '\'' | '_') && !token.spaced;

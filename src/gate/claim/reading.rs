@@ -61,7 +61,7 @@ impl Reading {
     fn read(&mut self) {
         let tokens = std::mem::take(&mut self.tokens);
         let shouting = identifiers::is_shouting(&tokens);
-        let (mut at, mut cue_end, mut opposite_end) = (0, 0, 0);
+        let (mut at, mut cue_end, mut opposite_end, mut seen) = (0, 0, 0, 0);
         let mut ends = Vec::new();
         while at < tokens.len() {
             if at >= opposite_end
@@ -94,7 +94,7 @@ impl Reading {
                 }
                 cue_end = next;
             }
-            if let Some(identifier) = identifiers::identifier(&tokens, at, shouting) {
+            if let Some(identifier) = identifiers::identifier(&tokens, at, shouting, &mut seen) {
                 at = self.add_identifier(&tokens, identifier);
                 continue;
             }

@@ -1,6 +1,6 @@
 //! How much of a claim stands in a text, in the claim's order.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::SupportScorer;
 use super::reading::{Reading, Unit};
@@ -71,28 +71,30 @@ pub(super) fn align(claim: &Reading, span: &Reading, headings: &Reading) -> Alig
 
 /// The heaviest common sequence: its weight, and the tokens of the span where it begins and ends.
 fn longest(claim: &[&Unit], span: &[Unit]) -> (u32, Option<(usize, usize)>) {
+    let mut places: HashMap<&str, Vec<usize>> = HashMap::new();
+    // Backwards, so that a row is read before it is overwritten.
+    for (index, unit) in claim.iter().enumerate().rev() {
+        places.entry(&unit.key).or_default().push(index);
+    }
     // For each count of the claim's units: the weight so far, and the latest place of the span where that begins.
     let mut row = vec![(0_u32, 0_usize); claim.len() + 1];
-    let mut best = (0, None);
+    let mut best: (u32, Option<(usize, usize)>) = (0, None);
     for unit in span {
-        let mut diagonal = row[0];
-        for (index, wanted) in claim.iter().enumerate() {
-            let above = row[index + 1];
-            if wanted.key == unit.key {
-                let start = if diagonal.0 == 0 { unit.at } else { diagonal.1 };
-                let candidate = (diagonal.0 + wanted.weight, start);
-                if candidate > row[index + 1] {
-                    row[index + 1] = candidate;
+        let Some(indexes) = places.get(unit.key.as_str()) else { continue };
+        for index in indexes {
+            let before = row[*index];
+            let start = if before.0 == 0 { unit.at } else { before.1 };
+            let candidate = (before.0 + claim[*index].weight, start);
+            for cell in &mut row[index + 1..] {
+                if *cell >= candidate {
+                    break;
                 }
+                *cell = candidate;
             }
-            if row[index] > row[index + 1] {
-                row[index + 1] = row[index];
-            }
-            diagonal = above;
         }
         let (weight, start) = row[claim.len()];
         let shorter = |(from, to): (usize, usize)| unit.at - start < to - from;
-        if weight > best.0 || weight == best.0 && weight > 0 && best.1.is_some_and(shorter) {
+        if weight > best.0 || weight == best.0 && best.1.is_some_and(shorter) {
             best = (weight, Some((start, unit.at)));
         }
     }

@@ -290,7 +290,13 @@ fn hostile_texts_are_read_in_bounded_time() {
     assert_eq!(judged(&claim, &claim.replace("9 days", "8 days")).verdict, Verdict::ValueMismatch);
     let pile = "1,".repeat(20_000) + &"一二三".repeat(10_000) + &"`".repeat(10_000) + &"| a ".repeat(10_000);
     assert_eq!(judged("The limit is 45 days.", &pile).verdict, Verdict::Unsupported);
-    assert_eq!(judged("The limit is 45 days.", &"a b. ".repeat(100_000)).verdict, Verdict::Unsupported);
+    assert_eq!(judged("The limit is 45 days.", &"A b. ".repeat(10_000)).verdict, Verdict::Unsupported);
+    for piece in ["a-", "1_", "1.", "a.1-", "`", "``a", "1:", "1-", "-", "一", "E4", "'a", "每", "not ", "E42 "] {
+        let long = piece.repeat(20_000 / piece.len());
+        let quoted = judged_quote("The limit of E42 is 45 days.", &long, &long);
+        assert!(!quoted.verdict.is_verified(), "{piece}");
+        assert!(!judged("The limit of E42 is 45 days.", &long).verdict.is_verified(), "{piece}");
+    }
     let words = "twenty hundred thousand million and one ".repeat(2000);
     assert_eq!(judged("The limit is 45 days.", &words).verdict, Verdict::Unsupported);
 }

@@ -469,10 +469,13 @@ fn chinese_number_goes_on(token: &Token) -> bool {
     !token.spaced && "百千万亿".contains(token.folded.as_str())
 }
 
+/// The most tokens behind the first number of a time, a fraction or a date in digits.
+const MOST_PARTS: usize = 8;
+
 /// `10:30`, `3/4` and `03/04/2024` stay as they are written.
 fn composite(tokens: &[Token], number: Number, start: usize, at: usize) -> (Number, usize) {
     let mut next = at;
-    while let (Some(mark), Some(digits)) = (tokens.get(next), tokens.get(next + 1)) {
+    while let (Some(mark), Some(digits), true) = (tokens.get(next), tokens.get(next + 1), next - at < MOST_PARTS) {
         let joins = !mark.spaced && !digits.spaced && (mark.is(':') || mark.is('/')) && digits.kind == Kind::Digits;
         if !joins {
             break;
