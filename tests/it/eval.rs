@@ -286,3 +286,18 @@ fn references_are_met(#[case] set: &str, #[case] folder: &str, #[case] reference
     let ndcg = ndcg(&folder);
     assert!(ndcg >= reference, "nDCG@10 is {ndcg:.4}, the reference {reference}");
 }
+
+/// The page on the unsafe gate shows what the command says.
+#[test]
+fn the_figures_of_the_unsafe_gate_are_the_published_ones() {
+    let Some(folder) = data_set("D_injection", "D_injection") else { return };
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_ragdb"))
+        .args(["eval", "--injection"])
+        .arg(&folder)
+        .output()
+        .expect("ragdb starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let printed = String::from_utf8(output.stdout).expect("text");
+    let page = std::fs::read_to_string(repository("docs/injection.md")).expect("the page is there");
+    assert!(page.contains(&format!("```text\n{printed}```\n")), "docs/injection.md does not show:\n{printed}");
+}
