@@ -14,7 +14,9 @@ fn harmless(text: &str) -> bool {
 fn hostile() -> Project {
     let project = Project::new();
     project.write("docs/trap.md", HOSTILE);
-    project.ok(&["sync", "docs"]);
+    // A direction override is unsafe text; only a reviewed document with one is found.
+    project.write("ragdb.yaml", "sources:\n  - id: docs\n    path: docs\n    trust: reviewed\n");
+    project.ok(&["sync"]);
     project
 }
 
