@@ -2,7 +2,7 @@
 //!
 //! Rules are data (`unsafe_rules.toml`). They run on a *shadow* of the text ([`shadow`]), so that a disguise does not
 //! hide a phrase; the text itself is never altered. One pass looks for the rules' anchors; a pattern is compiled and
-//! run only where all of its anchors stand. Knows no store, no document and no front matter.
+//! run only near where all of its anchors stand. Knows no store, no document and no front matter.
 
 mod hidden;
 mod look_alikes;
@@ -42,10 +42,14 @@ pub(crate) fn scan(text: &str) -> Vec<Finding> {
             findings.extend(found.map(|range| Finding { rule: rule.id, range }));
         }
     }
-    let mut shadow = None;
+    let mut made = None;
     for rule in RULES.concerned(&seen) {
-        let shadow = shadow.get_or_insert_with(|| Shadow::of(text));
-        let found = rule.find(shadow.text()).take(FINDINGS_AT_MOST);
+        let (shadow, hits) = made.get_or_insert_with(|| {
+            let shadow = Shadow::of(text);
+            let hits = RULES.hits(shadow.text());
+            (shadow, hits)
+        });
+        let found = rule.find(shadow.text(), hits).take(FINDINGS_AT_MOST);
         findings.extend(found.map(|range| Finding { rule: rule.id, range: shadow.source(text, range) }));
     }
     findings.sort_by_key(|finding| (finding.range.start, finding.rule, finding.range.end));

@@ -5,13 +5,17 @@ use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::Anchored;
-use aho_corasick::automaton::{Automaton, StateID};
+use aho_corasick::Input;
+use aho_corasick::automaton::{Automaton, OverlappingState, StateID};
 use aho_corasick::dfa::DFA;
 use regex::Regex;
 use serde::Deserialize;
 
 use super::hidden::Detector;
 use super::shadow::{Sink, fold, fold_letters};
+
+/// A match and the anchors it needs lie within so many bytes of its first anchor.
+const NEAR: usize = 600;
 
 /// The rules of this build.
 pub(super) static RULES: LazyLock<Rules> =
@@ -45,7 +49,7 @@ pub(super) struct Rule {
     /// What it is about: the first part of its id, but for tests' sake in words.
     #[cfg_attr(not(test), allow(dead_code))]
     pub class: String,
-    /// Of each group of anchors, one must stand in the text.
+    /// Of each group of anchors, one must stand near; one of the first group, in the match itself.
     needs: Vec<Vec<usize>>,
     /// One pattern for all of the rule's.
     pattern: String,
@@ -120,6 +124,21 @@ impl Rules {
         Seen { anchors: watch.seen, format_characters }
     }
 
+    /// Where anchors end in a shadow, by place.
+    pub(super) fn hits(&self, shadow: &str) -> Vec<(usize, usize)> {
+        let input = Input::new(shadow);
+        let mut state = OverlappingState::start();
+        let mut hits = Vec::new();
+        loop {
+            // Only a search that starts anchored, which this one does not, could be refused.
+            if self.automaton.try_find_overlapping(&input, &mut state).is_err() {
+                return hits;
+            }
+            let Some(found) = state.get_match() else { return hits };
+            hits.push((found.end(), found.pattern().as_usize()));
+        }
+    }
+
     /// The rules whose patterns could match.
     pub(super) fn concerned<'a>(&'a self, seen: &'a Seen) -> impl Iterator<Item = &'a Rule> {
         let all_there = |rule: &&Rule| rule.needs.iter().all(|group| group.iter().any(|&anchor| seen.anchors[anchor]));
@@ -134,16 +153,53 @@ impl Rule {
         Ok((Regex::new(&self.pattern)?, unless))
     }
 
-    /// Each match in a shadow, in order.
-    pub(super) fn find<'t>(&'t self, shadow: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
+    /// Each match in a shadow, in order, given where anchors stand in it.
+    pub(super) fn find<'t>(
+        &'t self,
+        shadow: &'t str,
+        hits: &[(usize, usize)],
+    ) -> impl Iterator<Item = Range<usize>> + use<'t> {
+        let windows = self.windows(shadow, hits);
         let compiled = self.compiled.get_or_init(|| self.compile().ok()).as_ref();
         compiled.into_iter().flat_map(move |(pattern, unless)| {
-            let matches = pattern.find_iter(shadow);
-            matches.map(|found| found.range()).filter(move |range| {
+            let matches = windows.clone().into_iter().flat_map(move |window| {
+                // What stands before the window is seen by borders; where it is cut off, nothing ends.
+                let (seen, mut at) = (&shadow[..window.end], window.start);
+                std::iter::from_fn(move || {
+                    let found = pattern.find_at(seen, at)?;
+                    at = found.end();
+                    Some(found.range())
+                })
+            });
+            matches.filter(move |range| {
                 let before = shadow[..range.start].char_indices().rev().nth(15).map_or(0, |(at, _)| at);
                 !unless.as_ref().is_some_and(|unless| unless.is_match(&shadow[before..range.start]))
             })
         })
+    }
+
+    /// The parts of a shadow in which all anchors stand near one another, in order and apart.
+    fn windows(&self, shadow: &str, hits: &[(usize, usize)]) -> Vec<Range<usize>> {
+        let places = |group: &Vec<usize>| -> Vec<usize> {
+            hits.iter().filter(|(_, anchor)| group.contains(anchor)).map(|(at, _)| *at).collect()
+        };
+        let Some((first, others)) = self.needs.split_first() else { return vec![0..shadow.len()] };
+        let others: Vec<Vec<usize>> = others.iter().map(places).collect();
+        let mut windows: Vec<Range<usize>> = Vec::new();
+        for at in places(first) {
+            let start = shadow.floor_char_boundary(at.saturating_sub(NEAR));
+            let end = shadow.ceil_char_boundary((at + NEAR).min(shadow.len()));
+            let near =
+                |places: &Vec<usize>| places.get(places.partition_point(|&it| it < start)).is_some_and(|&it| it <= end);
+            if !others.iter().all(near) {
+                continue;
+            }
+            match windows.last_mut() {
+                Some(last) if start <= last.end => last.end = end,
+                _ => windows.push(start..end),
+            }
+        }
+        windows
     }
 }
 
