@@ -183,7 +183,7 @@ impl Rule {
         let places = |group: &Vec<usize>| -> Vec<usize> {
             hits.iter().filter(|(_, anchor)| group.contains(anchor)).map(|(at, _)| *at).collect()
         };
-        let Some((first, others)) = self.needs.split_first() else { return vec![0..shadow.len()] };
+        let Some((first, others)) = self.needs.split_first() else { return Vec::new() };
         let others: Vec<Vec<usize>> = others.iter().map(places).collect();
         let mut windows: Vec<Range<usize>> = Vec::new();
         for at in places(first) {
