@@ -7,121 +7,24 @@
 mod file;
 mod mentions;
 mod places;
+mod rewrite;
+mod types;
 
 use std::path::{Path, PathBuf};
 
 use crate::cite::{CiteStatus, split_lines};
 use crate::error::{Error, Failure, Result};
 use crate::ingest::source::{FileId, Selection, SourceReader};
-use crate::model::Digest;
 use crate::store::Store;
 use file::{Entry, Lock, NAME};
 use mentions::{Mention, mentions};
 use places::{Places, Target, find, hash_of};
+use rewrite::rewrite;
+
+pub use types::{LinkStatus, LockReport, LockedLink, Reanchored};
 
 /// A larger document or lock is refused.
 const MAX_FILE_BYTES: u64 = 64 << 20;
-
-/// What a citation in a document shows, against what it showed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum LinkStatus {
-    /// What it showed when it was locked.
-    Current,
-    /// Something else: what it showed stands at other lines now.
-    Moved,
-    /// Something else: what it showed does not stand in the file any more, or the file can't be read.
-    Stale,
-    /// Nothing: the document was deleted from the store.
-    Deleted,
-    /// Nothing: the store has no such document.
-    Unknown,
-    /// It is not in the lock.
-    Unlocked,
-    /// It is in the lock, and not in the prose any more; no fault.
-    Unused,
-}
-
-impl LinkStatus {
-    /// The name in JSON.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Current => "current",
-            Self::Moved => "moved",
-            Self::Stale => "stale",
-            Self::Deleted => "deleted",
-            Self::Unknown => "unknown",
-            Self::Unlocked => "unlocked",
-            Self::Unused => "unused",
-        }
-    }
-
-    /// Whether a check passes with it.
-    #[must_use]
-    pub const fn holds(self) -> bool {
-        matches!(self, Self::Current | Self::Unused)
-    }
-}
-
-/// A citation of a document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LockedLink {
-    /// The folder that was named.
-    pub folder: PathBuf,
-    /// The document's path in it.
-    pub document: String,
-    /// The document's line that the citation stands in, from 1; none where it does not any more.
-    pub line: Option<u32>,
-    /// The citation as it is written.
-    pub citation: String,
-    /// What it shows.
-    pub status: LinkStatus,
-    /// The source of the cited document, where there is one.
-    pub source_id: Option<String>,
-    /// The cited document's path in its source.
-    pub path: Option<String>,
-    /// The cited lines: where they stand now if they moved, else those that are written.
-    pub lines: Option<(u32, u32)>,
-    /// The SHA-256 of what it showed when it was locked.
-    pub content_hash: Option<Digest>,
-    /// The status in words.
-    pub detail: String,
-}
-
-/// A citation whose lines were changed in its document.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reanchored {
-    /// The folder that was named.
-    pub folder: PathBuf,
-    /// The document's path in it.
-    pub document: String,
-    /// What was written.
-    pub from: String,
-    /// What is written now.
-    pub to: String,
-}
-
-/// What came of locking or checking the citations of folders.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LockReport {
-    /// Every citation, in the order of the documents.
-    pub links: Vec<LockedLink>,
-    /// How many documents were read.
-    pub documents: u64,
-    /// Documents that could not be read.
-    pub failures: Vec<Failure>,
-    /// What was changed in the documents.
-    pub reanchored: Vec<Reanchored>,
-}
-
-impl LockReport {
-    /// Whether every document could be read and every citation shows what it is to show.
-    #[must_use]
-    pub fn holds(&self) -> bool {
-        self.failures.is_empty() && self.links.iter().all(|link| link.status.holds())
-    }
-}
 
 /// A folder of prose that was read.
 struct Prose {
@@ -255,24 +158,6 @@ impl Store {
     }
 }
 
-impl LockedLink {
-    fn fail(&mut self, status: CiteStatus, detail: String) {
-        self.status = match status {
-            CiteStatus::Current => LinkStatus::Current,
-            CiteStatus::Moved => LinkStatus::Moved,
-            CiteStatus::Stale => LinkStatus::Stale,
-            CiteStatus::Deleted => LinkStatus::Deleted,
-            CiteStatus::Unknown => LinkStatus::Unknown,
-        };
-        self.detail = detail;
-    }
-
-    fn name(&mut self, source_id: &str, path: &str) {
-        self.source_id = Some(source_id.to_owned());
-        self.path = Some(path.to_owned());
-    }
-}
-
 /// A citation that holds, until something is found.
 fn link(folder: &Path, document: &str, mention: &Mention) -> LockedLink {
     LockedLink {
@@ -354,78 +239,6 @@ fn unused(folder: &Path, prose: &Prose, lock: &Lock) -> Vec<LockedLink> {
             detail: "the document does not have this citation any more".to_owned(),
         })
         .collect()
-}
-
-/// Changes the lines of the citations that moved. `links` are those of the documents, in their order.
-fn rewrite(folder: &Path, prose: &Prose, lock: Lock, links: &[LockedLink]) -> Result<Vec<Reanchored>> {
-    let mut changed = Vec::new();
-    let mut next = Lock::new();
-    let mut links = links.iter();
-    for document in &prose.documents {
-        let links: Vec<&LockedLink> = links.by_ref().take(document.mentions.len()).collect();
-        let Some((text, entries, moved)) = reanchored(folder, document, &lock, &links) else {
-            // Two citations would be written alike and mean different texts: a person must choose.
-            let own = lock.iter().filter(|((path, _), _)| *path == document.path);
-            next.extend(own.map(|(key, entry)| (key.clone(), entry.clone())));
-            continue;
-        };
-        next.extend(entries);
-        if moved.is_empty() {
-            continue;
-        }
-        file::replace(&prose.root.join(&document.path), &text, || {
-            let now = prose.reader.read(&document.path).map(|read| read.text);
-            if now.is_ok_and(|now| now == document.text) {
-                return Ok(());
-            }
-            Err(Error::Refused {
-                code: "document_changed",
-                message: format!("{} changed while its citations were checked; it was left as it is", document.path),
-                hint: "run it again when nothing writes to it".into(),
-            })
-        })?;
-        changed.extend(moved);
-    }
-    if !changed.is_empty() {
-        file::write(folder, &next)?;
-    }
-    Ok(changed)
-}
-
-/// A document with the lines of its moved citations changed, what is locked of it then, and what was changed. None where
-/// two citations of different texts would be written alike.
-fn reanchored(
-    folder: &Path,
-    document: &Document,
-    lock: &Lock,
-    links: &[&LockedLink],
-) -> Option<(String, Lock, Vec<Reanchored>)> {
-    let mut text = String::with_capacity(document.text.len());
-    let mut copied = 0;
-    let mut entries = Lock::new();
-    let mut moved = Vec::new();
-    for (mention, link) in document.mentions.iter().zip(links) {
-        let Some(entry) = lock.get(&(document.path.clone(), mention.written.clone())) else { continue };
-        let lines = link.lines.filter(|_| link.status == LinkStatus::Moved).unwrap_or(mention.lines);
-        let to = mention.written_for(lines);
-        if lines != mention.lines {
-            let numbers = [(Some(&mention.digits.0), lines.0), (mention.digits.1.as_ref(), lines.1)];
-            for (range, line) in numbers.into_iter().filter_map(|(range, line)| Some((range?, line))) {
-                text.push_str(document.text.get(copied..range.start)?);
-                text.push_str(&line.to_string());
-                copied = range.end;
-            }
-            let (document, from) = (document.path.clone(), mention.written.clone());
-            moved.push(Reanchored { folder: folder.to_owned(), document, from, to: to.clone() });
-        }
-        let entry = Entry { lines, ..entry.clone() };
-        let hash = entry.hash;
-        if entries.insert((document.path.clone(), to), entry).is_some_and(|other| other.hash != hash) {
-            return None;
-        }
-    }
-    text.push_str(document.text.get(copied..)?);
-    Some((text, entries, moved))
 }
 
 /// The folder that a document lies in.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Component, Path, PathBuf};
 
 use super::mentions::Mention;
-use crate::cite::{CiteStatus, split_lines};
+use crate::cite::CiteStatus;
 use crate::error::Result;
 use crate::model::{Digest, DocumentId};
 use crate::store::documents::DocumentRow;
@@ -188,6 +188,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::cite::split_lines;
 
     #[rstest]
     #[case("a%20b.md", Some("a b.md"))]

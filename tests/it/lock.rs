@@ -209,10 +209,7 @@ fn a_path_of_two_sources_must_be_told_apart() {
     let folders = ["docs", "more"].map(|name| place.folder.path().join(name));
     let sources = SyncSources::Folders(folders.to_vec());
     place.store.sync(&SyncRequest { sources, ..SyncRequest::default() }).unwrap();
-    place.write(
-        "handbook/page.md",
-        "guide/keys.md#L3 more:guide/keys.md#L3 [x](../docs/guide/keys.md#L3)\n",
-    );
+    place.write("handbook/page.md", "guide/keys.md#L3 more:guide/keys.md#L3 [x](../docs/guide/keys.md#L3)\n");
     let report = place.store.lock_citations(&place.handbook()).unwrap();
     let found: Vec<_> =
         report.links.iter().map(|it| (it.status.as_str(), it.source_id.as_deref().unwrap_or(""))).collect();

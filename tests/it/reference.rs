@@ -11,9 +11,19 @@ use crate::support::{Project, repository};
 
 const DOCUMENT: &str = "docs/cli.md";
 
-/// The verbs that help lists.
-fn verbs(project: &Project) -> Vec<String> {
-    let help = project.ok(&["--help"]).stdout;
+/// The verbs that help lists, and behind each what it can be told to do.
+fn verbs(project: &Project) -> Vec<Vec<String>> {
+    let mut all = Vec::new();
+    for verb in listed(&project.ok(&["--help"]).stdout) {
+        let below = listed(&project.ok(&[&verb, "--help"]).stdout);
+        all.push(vec![verb.clone()]);
+        all.extend(below.into_iter().map(|name| vec![verb.clone(), name]));
+    }
+    all
+}
+
+/// The commands that a help text lists.
+fn listed(help: &str) -> Vec<String> {
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
     let names = listed.filter_map(|line| line.strip_prefix("  ")?.split(' ').next().map(str::to_owned));
     names.filter(|name| !name.is_empty() && name != "help").collect()
@@ -28,11 +38,12 @@ fn help_of_every_verb() -> String {
     let mut out = block(&project.ok(&["--help"]).stdout);
     for verb in verbs(&project) {
         // The global options stand once, above.
-        let help = project.ok(&[&verb, "--help"]).stdout;
+        let arguments: Vec<&str> = verb.iter().map(String::as_str).chain(["--help"]).collect();
+        let help = project.ok(&arguments).stdout;
         let (head, tail) = help.split_once("Global options:\n").expect("every verb takes the global options");
         let tail = tail.split_once("\nExamples:").or_else(|| tail.split_once("\nExample:"));
         let examples = tail.map_or(String::new(), |(_, lines)| format!("Examples:{lines}"));
-        let _ = write!(out, "\n### ragdb {verb}\n\n{}", block(&(head.to_owned() + &examples)));
+        let _ = write!(out, "\n### ragdb {}\n\n{}", verb.join(" "), block(&(head.to_owned() + &examples)));
     }
     out
 }

@@ -164,6 +164,28 @@ fn cite_tells_what_became_of_the_lines() {
 }
 
 #[test]
+fn citations_of_prose_are_locked_checked_and_anchored_again() {
+    let project = Project::synced();
+    project
+        .write("notes/a.md", "See `guide/keys.md#L7-L8`, [limits](../docs/guide/limits.md#L3) and zh/keys.md#L3。\n");
+    check("cite_check_no_lock", &project, &["cite", "check", "notes"]);
+    check("cite_lock", &project, &["cite", "lock", "notes"]);
+    let keys = project.path().join("docs/guide/keys.md");
+    let text = std::fs::read_to_string(&keys).expect("the file is there");
+    project.write("docs/guide/keys.md", text.replace("# Keys\n", "# Keys\n\nTwo lines more.\n"));
+    project.write("docs/guide/limits.md", "# Limits\n\nSomething else.\n");
+    project.write("notes/b.md", "guide/keys.md#L1 and guide/none.md#L1\n");
+    check("cite_check", &project, &["cite", "check", "notes"]);
+    check("cite_check_json", &project, &["cite", "check", "notes", "--json"]);
+    check("cite_check_reanchor", &project, &["cite", "check", "notes", "--reanchor"]);
+    let prose = std::fs::read_to_string(project.path().join("notes/a.md")).expect("the file is there");
+    assert!(prose.starts_with("See `guide/keys.md#L9-L10`, [limits](../docs/guide/limits.md#L3) and"), "{prose}");
+    // A verb's name is no reference, and neither needs the other.
+    assert_eq!(project.run(&["cite", "guide/keys.md#L1", "lock"]).code, 2);
+    assert_eq!(project.run(&["cite"]).code, 2);
+}
+
+#[test]
 fn history_is_listed_compared_and_shown() {
     let project = edited();
     check("log", &project, &["log"]);

@@ -68,7 +68,7 @@ pub struct CiteLockArgs {
 #[command(after_long_help = "\
 Examples:
   ragdb cite check docs
-  ragdb cite check docs --reanchor    change the line numbers of what moved, in the documents and in the lock")]
+  ragdb cite check docs --reanchor    follow what moved, in the documents and the lock")]
 pub struct CiteCheckArgs {
     /// The folders, each with its ragdb.lock
     #[arg(value_name = "DIR", required = true)]

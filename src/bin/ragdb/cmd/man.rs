@@ -56,7 +56,12 @@ fn pages_of_all_verbs() -> io::Result<Vec<Page>> {
     let mut pages = vec![page(root, "ragdb")?];
     for verb in verbs {
         let name = format!("ragdb-{}", verb.get_name());
+        let below: Vec<_> = verb.get_subcommands().cloned().collect();
         pages.push(page(verb, &name)?);
+        for command in below {
+            let name = format!("{name}-{}", command.get_name());
+            pages.push(page(command, &name)?);
+        }
     }
     Ok(pages)
 }
