@@ -14,6 +14,7 @@ mod script;
 mod shadow;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::ops::Range;
 

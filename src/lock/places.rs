@@ -128,12 +128,13 @@ pub(super) fn hash_of(file: &[&str], lines: (u32, u32)) -> Option<Digest> {
 /// Where the lines with this hash stand, nearest to where they stood. Blank lines are not looked for, and the search
 /// ends where it would take too long.
 pub(super) fn find(file: &[&str], lines: (u32, u32), hash: &Digest) -> Option<(u32, u32)> {
-    let count = lines.1.checked_sub(lines.0)?.checked_add(1)?;
-    let latest = u32::try_from(file.len()).ok()?.checked_sub(count)?.checked_add(1)?;
+    let (at, count) = (lines.0 as usize, lines.1.checked_sub(lines.0)? as usize + 1);
+    let latest = (file.len() + 1).checked_sub(count).filter(|latest| *latest > 0)?;
+    let (nearest, farthest) = (at.saturating_sub(latest).max(1), at.saturating_sub(1).max(latest.saturating_sub(at)));
     let mut hashed = 0;
-    for distance in 1..=latest.max(lines.0) {
-        for start in [lines.0.checked_sub(distance), lines.0.checked_add(distance)].into_iter().flatten() {
-            let window = start.checked_sub(1).and_then(|first| file.get(first as usize..(first + count) as usize));
+    for distance in nearest..=farthest {
+        for start in [at.checked_sub(distance), at.checked_add(distance)].into_iter().flatten() {
+            let window = start.checked_sub(1).and_then(|first| file.get(first..first + count));
             let Some(window) = window.filter(|window| window.iter().any(|line| !line.trim().is_empty())) else {
                 continue;
             };
@@ -142,7 +143,8 @@ pub(super) fn find(file: &[&str], lines: (u32, u32), hash: &Digest) -> Option<(u
                 return None;
             }
             if Digest::of(window.join("\n")) == *hash {
-                return Some((start, start + (count - 1)));
+                let line = |number: usize| u32::try_from(number).ok();
+                return line(start).zip(line(start + count - 1));
             }
         }
     }
@@ -217,6 +219,8 @@ mod tests {
     #[case("x\n\ny\n", (1, 1), "", None)]
     #[case("x\ny\n", (1, 1), "z", None)]
     #[case("x\n", (1, u32::MAX), "z", None)]
+    #[case("x\nb\n", (u32::MAX, u32::MAX), "b", Some((2, 2)))]
+    #[case("x\nb\n", (u32::MAX - 1, u32::MAX), "x\nb", Some((1, 2)))]
     fn lines_that_moved(
         #[case] file: &str,
         #[case] at: (u32, u32),

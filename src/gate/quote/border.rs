@@ -7,6 +7,7 @@
 use super::script::{
     Kind, extends, is_currency, is_dash, is_format, is_gap, is_hyphen, is_number, is_regional, is_word, kind,
 };
+use super::words::{denied_behind, part_of_number};
 
 /// What a place in a text would cut in two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +161,7 @@ impl Around<'_> {
             || (is_number(lc) && ranges(rc) && is_number(rc2))
             || (ranges(lc) && is_number(lc2) && is_number(rc))
             || self.cuts_group()
-            || self.cuts_number_word()
+            || part_of_number(self.before, self.after)
     }
 
     /// `1| 500`, `1 |500`: groups of digits with a space between.
@@ -176,50 +177,11 @@ impl Around<'_> {
         (is_gap(l) != is_gap(r)) && (1..=3).contains(&first) && second == 3
     }
 
-    /// `5 |percent`, `2 |million`, `EUR| 5`: words that are part of the number.
-    fn cuts_number_word(&self) -> bool {
-        let [lc, _] = self.left_close;
-        let after = self.after.trim_start_matches(|c: char| is_gap(c) || c == '\n' || c == '\r');
-        let near = self.after.len() - after.len() <= 3;
-        let number = is_number(lc) || (lc == '\n' && self.before.trim_end().ends_with(is_number));
-        let word = first_word(after);
-        if near && number && (PERCENT.iter().any(|it| word.eq_ignore_ascii_case(it)) || CURRENCIES.contains(&word)) {
-            return true;
-        }
-        if near && is_word(lc) && MULTIPLES.iter().any(|it| word.eq_ignore_ascii_case(it)) {
-            return true;
-        }
-        if number && ["个百分点", "個百分點", "百分点", "百分點"].iter().any(|it| after.starts_with(it)) {
-            return true;
-        }
-        let before = self.before.trim_end_matches(is_gap);
-        let near = self.before.len() - before.len() <= 3;
-        near && is_number(self.right_close[0])
-            && CURRENCIES.iter().any(|it| {
-                before.strip_suffix(it).is_some_and(|rest| !rest.ends_with(|c: char| kind(c) == Kind::Spaced))
-            })
-    }
-
     fn cuts_negation(&self) -> bool {
         let ([l, l2, ..], r) = (self.left, self.right[0]);
         let denied = "不没沒未非无無勿莫否".contains(l) || (l == '有' && "没沒".contains(l2));
-        if denied && is_word(r) {
-            return true;
-        }
-        // Japanese denies at the end of the word.
-        kind(l) == Kind::Run
-            && ["ない", "なか", "なく", "なけ", "ませ", "ず", "ぬ"].iter().any(|it| self.after.starts_with(it))
+        (denied && is_word(r)) || denied_behind(self.before, self.after)
     }
-}
-
-const PERCENT: &[&str] = &["percent", "per", "pct", "percentage", "basis", "bps"];
-const MULTIPLES: &[&str] = &["hundred", "thousand", "million", "billion", "trillion", "dozen"];
-const CURRENCIES: &[&str] = &["USD", "EUR", "GBP", "JPY", "CNY", "RMB", "CHF", "KRW", "INR", "HKD", "TWD"];
-
-/// The ASCII letters that a text begins with, as far as a listed word could go.
-fn first_word(text: &str) -> &str {
-    let end = text.bytes().take(12).take_while(u8::is_ascii_alphabetic).count();
-    text.get(..end).unwrap_or("")
 }
 
 fn spaced(c: char) -> bool {
