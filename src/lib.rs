@@ -126,8 +126,8 @@ pub use config::{AnswerSettings, ChunkSettings, Config, DeclaredBy, SourceConfig
 pub use context::{ContextRequest, Evidence};
 pub use error::{DatabaseError, Error, Failure, Result};
 pub use eval::{
-    BeirCase, BeirReport, BeirRequest, BenignSet, ClaimLabel, ClaimsReport, ClaimsRequest, ClaimsSet, InjectionReport,
-    InjectionRequest, InjectionSet, RetrievalMetrics, WrongClaim, evaluate_beir, evaluate_claims, evaluate_injection,
+    BeirCase, BeirReport, BeirRequest, BenignSet, CitedClaim, ClaimLabel, ClaimMetrics, ClaimsReport, ClaimsRequest,
+    ClaimsSet, InjectionReport, InjectionRequest, InjectionSet, Mutation, RetrievalMetrics, WrongClaim, evaluate_beir, evaluate_claims, evaluate_injection,
 };
 pub use evidence::budget::{ApproximateTokens, TokenCounter};
 pub use evidence::prompt::EvidenceBlock;

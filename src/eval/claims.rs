@@ -15,7 +15,8 @@ use read::{Pair, PairSet};
 /// What to measure the claim check on.
 #[derive(Clone, Debug)]
 pub struct ClaimsRequest {
-    /// A folder with any of `pairs.jsonl`, `climate-fever/climate-fever.jsonl` and `scifact-claims/*.csv`.
+    /// A folder with any of `pairs.jsonl`, `climate-fever/climate-fever.jsonl`, `scifact-claims/*.csv`, and Markdown
+    /// files, whose sentences are claims as they stand and broken on purpose.
     pub folder: PathBuf,
     /// SciFact's `corpus.jsonl`; without it the one in `scifact-claims` is used, or SciFact is left out.
     pub abstracts: Option<PathBuf>,

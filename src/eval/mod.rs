@@ -6,13 +6,17 @@
 
 mod beir;
 mod claims;
+mod claims_metrics;
 mod corpus;
 mod injection;
 mod metrics;
+mod mutate;
 mod run;
 
 pub use claims::{ClaimLabel, ClaimsReport, ClaimsRequest, ClaimsSet, WrongClaim, evaluate_claims};
 pub use injection::{BenignSet, InjectionReport, InjectionRequest, InjectionSet, evaluate_injection};
+pub use claims_metrics::{CitedClaim, ClaimMetrics};
+pub use mutate::Mutation;
 pub use run::{BeirCase, BeirReport, BeirRequest, RetrievalMetrics, evaluate_beir};
 
 #[cfg(test)]

@@ -169,6 +169,26 @@ pub(crate) fn sentences(text: &str) -> Vec<Range<usize>> {
     sentence::pieces(text).into_iter().map(|piece| piece.range).collect()
 }
 
+/// Whether a text states anything that could be checked, and is short enough to be.
+pub(crate) fn is_claim(text: &str) -> bool {
+    text.len() <= MAX_CLAIM_BYTES && Reading::of(text).has_content()
+}
+
+/// The bytes of the first run of digits that belongs to a value of a text, not to an identifier.
+pub(crate) fn first_digits(text: &str) -> Option<Range<usize>> {
+    let reading = Reading::of(text);
+    let tokens = reading.values.iter().flat_map(|value| &reading.tokens[value.tokens.clone()]);
+    tokens.filter(|token| token.kind == token::Kind::Digits).map(|token| token.range.clone()).next()
+}
+
+/// The bytes of the first identifier of a text; words in capitals are none.
+pub(crate) fn first_identifier(text: &str) -> Option<Range<usize>> {
+    let reading = Reading::of(text);
+    let found = reading.identifiers.iter().find(|identifier| !identifier.soft)?;
+    let tokens = &reading.tokens[found.tokens.clone()];
+    Some(tokens.first()?.range.start..tokens.last()?.range.end)
+}
+
 fn refused(detail: &str) -> ClaimCheck {
     ClaimCheck {
         verdict: Verdict::Unsupported,

@@ -1,4 +1,5 @@
-//! Labelled claims: reads climate-fever, SciFact's claims, and pairs of one's own, into one form.
+//! Labelled claims: reads climate-fever, SciFact's claims, pairs of one's own, and the sentences of Markdown files,
+//! into one form.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -11,6 +12,7 @@ use serde::de::DeserializeOwned;
 use super::Label;
 use crate::error::{Error, Result};
 use crate::eval::beir::{self, BeirDocument};
+use crate::eval::mutate::Mutation;
 use crate::gate::claim;
 
 /// A claim, what is cited for it, and what people said of the two.
@@ -39,6 +41,10 @@ pub(super) fn sets(folder: &Path, abstracts: Option<&Path>) -> Result<Vec<PairSe
     let own = folder.join("pairs.jsonl");
     if own.is_file() {
         sets.push(own_pairs(&own)?);
+    }
+    let files = markdown(folder)?;
+    if !files.is_empty() {
+        sets.extend(sentences(&files)?);
     }
     let climate = folder.join("climate-fever/climate-fever.jsonl");
     if climate.is_file() {
@@ -87,6 +93,56 @@ fn own_pairs(path: &Path) -> Result<PairSet> {
         label: row.label,
     });
     Ok(PairSet { name: "pairs".into(), pairs: pairs.collect(), skipped: 0 })
+}
+
+/// The Markdown files below a folder, in order.
+fn markdown(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for entry in ignore::WalkBuilder::new(folder).standard_filters(false).sort_by_file_path(Ord::cmp).build() {
+        let entry = entry.map_err(|error| Error::Invalid { message: error.to_string() })?;
+        let markdown = entry.path().extension().is_some_and(|extension| extension == "md");
+        if markdown && entry.file_type().is_some_and(|kind| kind.is_file()) {
+            files.push(entry.into_path());
+        }
+    }
+    Ok(files)
+}
+
+/// No more sentences of a folder are taken.
+const MOST_SENTENCES: usize = 20_000;
+
+/// Each sentence of a folder's files as a claim of its own, as it stands and broken in each way that applies to it.
+fn sentences(files: &[PathBuf]) -> Result<Vec<PairSet>> {
+    let set = |name: String| PairSet { name, ..PairSet::default() };
+    let mut whole = set("sentences as they stand".to_owned());
+    let broken = Mutation::ALL.map(|mutation| (mutation, set(format!("sentences, {} changed", mutation.as_str()))));
+    let mut broken = Vec::from(broken);
+    for file in files {
+        let Ok(text) = std::fs::read_to_string(file) else {
+            whole.skipped += 1;
+            continue;
+        };
+        for (index, range) in claim::sentences(&text).into_iter().enumerate() {
+            let sentence = &text[range];
+            if whole.pairs.len() == MOST_SENTENCES || !claim::is_claim(sentence) {
+                continue;
+            }
+            let pair = |claim: String, label: Label| Pair {
+                id: format!("{} {index}", file.display()),
+                claim,
+                text: sentence.to_owned(),
+                quote: None,
+                label,
+            };
+            whole.pairs.push(pair(sentence.to_owned(), Label::Supports));
+            for (mutation, set) in &mut broken {
+                let claim = mutation.of_claim(sentence);
+                set.pairs.extend(claim.map(|claim| pair(claim, Label::Refutes)));
+            }
+        }
+    }
+    let broken = broken.into_iter().map(|(_, set)| set).filter(|set| !set.pairs.is_empty());
+    Ok(std::iter::once(whole).chain(broken).collect())
 }
 
 #[derive(Deserialize)]
@@ -207,7 +263,7 @@ fn numbers(list: &str) -> Vec<String> {
 /// The files of a folder that `sets` would read, for an error message.
 pub(super) fn expected(folder: &Path) -> String {
     let names = ["pairs.jsonl", "climate-fever/climate-fever.jsonl", "scifact-claims/claims_train.csv"];
-    names.map(|name| folder.join(name).display().to_string()).join(", ")
+    format!("{}, *.md", names.map(|name| folder.join(name).display().to_string()).join(", "))
 }
 
 /// Where SciFact's abstracts are, unless the caller says so: beside its claims.
