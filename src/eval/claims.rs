@@ -18,7 +18,8 @@ pub struct ClaimsRequest {
     /// A folder with any of `pairs.jsonl`, `climate-fever/climate-fever.jsonl`, `scifact-claims/*.csv`, and Markdown
     /// files, whose sentences are claims as they stand and broken on purpose.
     pub folder: PathBuf,
-    /// SciFact's `corpus.jsonl`; without it the one in `scifact-claims` is used, or SciFact is left out.
+    /// The `corpus.jsonl` with the abstracts of `scifact-claims`; without it the one in that folder is used, or the set
+    /// is left out.
     pub abstracts: Option<PathBuf>,
     /// The support that a claim needs; `None` for the product's default.
     pub least_support: Option<f64>,

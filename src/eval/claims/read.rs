@@ -1,4 +1,4 @@
-//! Labelled claims: reads climate-fever, SciFact's claims, pairs of one's own, and the sentences of Markdown files,
+//! Labelled claims: reads climate-fever, scifact-claims, pairs of one's own, and the sentences of Markdown files,
 //! into one form.
 
 use std::collections::HashMap;
@@ -44,7 +44,7 @@ pub(super) fn sets(folder: &Path, abstracts: Option<&Path>) -> Result<Vec<PairSe
     }
     let files = markdown(folder)?;
     if !files.is_empty() {
-        sets.extend(sentences(&files)?);
+        sets.extend(sentences(&files));
     }
     let climate = folder.join("climate-fever/climate-fever.jsonl");
     if climate.is_file() {
@@ -112,7 +112,7 @@ fn markdown(folder: &Path) -> Result<Vec<PathBuf>> {
 const MOST_SENTENCES: usize = 20_000;
 
 /// Each sentence of a folder's files as a claim of its own, as it stands and broken in each way that applies to it.
-fn sentences(files: &[PathBuf]) -> Result<Vec<PairSet>> {
+fn sentences(files: &[PathBuf]) -> Vec<PairSet> {
     let set = |name: String| PairSet { name, ..PairSet::default() };
     let mut whole = set("sentences as they stand".to_owned());
     let broken = Mutation::ALL.map(|mutation| (mutation, set(format!("sentences, {} changed", mutation.as_str()))));
@@ -131,7 +131,7 @@ fn sentences(files: &[PathBuf]) -> Result<Vec<PairSet>> {
                 id: format!("{} {index}", file.display()),
                 claim,
                 text: sentence.to_owned(),
-                quote: None,
+                quote: Some(sentence.to_owned()),
                 label,
             };
             whole.pairs.push(pair(sentence.to_owned(), Label::Supports));
@@ -142,7 +142,7 @@ fn sentences(files: &[PathBuf]) -> Result<Vec<PairSet>> {
         }
     }
     let broken = broken.into_iter().map(|(_, set)| set).filter(|set| !set.pairs.is_empty());
-    Ok(std::iter::once(whole).chain(broken).collect())
+    std::iter::once(whole).chain(broken).collect()
 }
 
 #[derive(Deserialize)]
@@ -266,7 +266,7 @@ pub(super) fn expected(folder: &Path) -> String {
     format!("{}, *.md", names.map(|name| folder.join(name).display().to_string()).join(", "))
 }
 
-/// Where SciFact's abstracts are, unless the caller says so: beside its claims.
+/// Where the abstracts of scifact-claims are, unless the caller says so: beside its claims.
 pub(super) fn default_abstracts(folder: &Path) -> Option<PathBuf> {
     Some(folder.join("scifact-claims/corpus.jsonl")).filter(|path| path.is_file())
 }

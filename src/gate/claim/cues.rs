@@ -68,13 +68,14 @@ const CUES: &[(Class, &str)] = &[
         "all,every,each,any,some,most,many,few,fewer,several,both,either,always,often,sometimes,usually,\
         generally,frequently,occasionally,mostly,mainly,largely,partly,partially,half,half of,majority,minority,entire,\
         entirely,completely,fully,exclusively,solely,one of,at all,almost all,nearly all,first,second,third,last,twice,once a,\
+        not only,not just,not merely,不仅,不但,不仅仅,不只,\
         primarily,certain,others,another,所有,全部,全体,每,每个,任何,任意,一些,部分,有些,大多数,多数,少数,大部分,都,均,\
         一律,总是,经常,有时,通常,一般,偶尔,往往,完全,双重,两次,一次,首次",
     ),
     (Class::Voice, "by,than,被,由,比"),
     (
         Class::Neutral,
-        "not only,whether or not,no doubt,not just,when it comes to,can be found,不仅,不但,不仅仅,不同,\
+        "whether or not,no doubt,when it comes to,can be found,不同,\
         不断,不久,不管,不论,不少,不锈钢,无论,无线,无线电,非常,非洲,未来,没收,淹没,沉没,特别,级别,区别,分别,可能性,功能,性能,\
         能力,能源,智能,节能,可靠,可靠性,可用,可用性,许可,认可,应用,应用程序,供应,响应,对应,适应,反应,反应堆,效应,自动,当前,\
         当地,当年,当日,当天,当时,时间,小时,及时,实时,同时,定时,按时,时区,时候,临时,需求,必需品,每天,每日,每月,每年,每周,\

@@ -112,7 +112,7 @@ impl Reader<'_> {
     fn year(&mut self) -> Option<u64> {
         let before = self.at;
         self.skip(|token| token.is(',') && !token.spaced);
-        let year = self.token().filter(|token| token.spaced).is_some().then(|| self.digits(4..=4)).flatten();
+        let year = if self.token().is_some_and(|token| token.spaced) { self.digits(4..=4) } else { None };
         if year.is_none() || self.goes_on() {
             self.at = before;
             return None;

@@ -69,8 +69,7 @@ pub(super) fn decide(claim: &Reading, basis: &Basis<'_>, support: f64, least: f6
     let agreement = if around == Agreement::Same { Agreement::Same } else { agreement };
     match (agreement, &around) {
         (Agreement::Opposed(why), _) if support >= SAME_TOPIC => return Outcome::new(Verdict::PolarityMismatch, why),
-        (Agreement::Opposed(why), _) => open = open.or(Some(why)),
-        (Agreement::Unclear(why), _) => open = open.or(Some(why)),
+        (Agreement::Opposed(why) | Agreement::Unclear(why), _) => open = open.or(Some(why)),
         (Agreement::Same, Agreement::Opposed(why)) if leans && support >= SAME_TOPIC => {
             return Outcome::new(Verdict::PolarityMismatch, format!("{why}, outside the quote"));
         }
@@ -97,6 +96,10 @@ pub(super) fn decide(claim: &Reading, basis: &Basis<'_>, support: f64, least: f6
     if leans {
         open = open.or_else(|| scattered(claim, basis.sentence, &around_alignment));
     }
+    if !firm_units_follow(claim, basis) {
+        open =
+            open.or_else(|| Some("the claim's values and names stand in another order in the cited text".to_owned()));
+    }
     if !around_alignment.is_mostly_in_span() {
         open = open.or_else(|| Some("most of the claim does not stand in the cited sentence".to_owned()));
     }
@@ -114,6 +117,23 @@ pub(super) fn decide(claim: &Reading, basis: &Basis<'_>, support: f64, least: f6
         }
     };
     Outcome { warnings, ..Outcome::new(Verdict::Verified, "its values and words stand in the cited text") }
+}
+
+/// Whether the claim's values, identifiers, denials and demands come in the sentence in the claim's order, each as
+/// often; a name of the headings may be missing.
+fn firm_units_follow(claim: &Reading, basis: &Basis<'_>) -> bool {
+    let mut there = basis.sentence.units.iter().filter(|unit| unit.firm);
+    let in_headings = |unit: &Unit| {
+        !unit.key.starts_with(['=', '!']) && basis.headings.units.iter().any(|other| other.key == unit.key)
+    };
+    claim.units.iter().filter(|unit| unit.firm).all(|unit| {
+        let rest = there.clone();
+        if there.any(|other| other.key == unit.key) {
+            return true;
+        }
+        there = rest;
+        in_headings(unit)
+    })
 }
 
 fn not_there(written: &str, there: &[String]) -> String {
@@ -178,28 +198,8 @@ fn rivals(claim: &Reading, region: &Reading, from: usize, to: usize) -> Option<S
 }
 
 fn is_border(token: &Token) -> bool {
-    matches!(
-        token.folded.as_str(),
-        "," | ";"
-            | ":"
-            | "—"
-            | "–"
-            | "("
-            | ")"
-            | "、"
-            | ","
-            | "and"
-            | "or"
-            | "but"
-            | "while"
-            | "whereas"
-            | "和"
-            | "与"
-            | "及"
-            | "或"
-            | "而"
-            | "但"
-    ) && !token.is(':')
+    const BORDERS: &str = " , ; \u{2014} \u{2013} ( ) 、 \u{ff0c} and or but while whereas 和 与 及 或 而 但 ";
+    BORDERS.contains(&format!(" {} ", token.folded))
 }
 
 impl Reading {

@@ -182,16 +182,13 @@ fn is_border_before(text: &[Token], at: usize) -> bool {
         Kind::Han => true,
         Kind::Word | Kind::Digits => text[at].kind == Kind::Mark && !has(&text[at], JOINTS),
         // A joint with something before it, or one that begins a name: `max_` of `max_chars`, `--` of `--force`.
-        Kind::Mark => {
-            !has(before, &['_', '-', '.', '/', '+', '#', '@', '~', '\\', '$', ':', '&']) || is_loose(text, at - 1)
-        }
+        Kind::Mark => !has(before, &['_', '-', '.', '/', '+', '#', '@', '~', '$', ':']) || is_loose(text, at - 1),
     }
 }
 
-/// Whether a mark before a name only separates: a colon behind a word, a dash with a space.
+/// Whether a mark before a name only separates: one colon, not two.
 fn is_loose(text: &[Token], at: usize) -> bool {
-    let tied_before = at > 0 && !text[at].spaced;
-    text[at].is(':') && tied_before && !(at > 0 && text[at - 1].is(':'))
+    text[at].is(':') && !(at > 0 && !text[at].spaced && text[at - 1].is(':'))
 }
 
 fn is_border_behind(text: &[Token], end: usize) -> bool {
@@ -207,7 +204,7 @@ fn is_border_behind(text: &[Token], end: usize) -> bool {
                 !after.spaced && (matches!(after.kind, Kind::Word | Kind::Digits) || has(after, &['_', '/', '+', '#']))
             });
             let joint = has(next, &['_', '-', '.', '/', '+', '#', '@', '~', '\\', ':', '&', '\'']);
-            !(joint && goes_on) && !has(next, &['_', '+'])
+            !(joint && goes_on || has(next, &['_', '+']))
         }
     }
 }

@@ -183,7 +183,7 @@ pub(super) fn words(tokens: &[Token], at: usize) -> Read {
             }
             (part, last) = (part + value, 0);
         } else if let Some(value) = tens(text) {
-            if any && part % 100 != 0 || any && last == 0 {
+            if any && (part % 100 != 0 || last == 0) {
                 break;
             }
             (part, last) = (part + value, 10);

@@ -19,7 +19,9 @@ impl<T: Copy> Phrases<T> {
         for (phrase, meaning) in phrases {
             let tokens = tokens(phrase);
             let mut key = String::new();
-            tokens.iter().for_each(|token| table.extend(&mut key, token));
+            for token in &tokens {
+                table.extend(&mut key, token);
+            }
             if let Some(first) = tokens.first() {
                 let longest = table.longest.entry(table.form(first).to_owned()).or_default();
                 *longest = (*longest).max(tokens.len());

@@ -14,6 +14,8 @@ pub(super) struct Unit {
     pub(super) weight: u32,
     /// Its first token.
     pub(super) at: usize,
+    /// Whether it is a value, an identifier or a closed cue: never to be passed over.
+    pub(super) firm: bool,
 }
 
 /// The weight of a word that only ties others together.
@@ -75,7 +77,7 @@ impl Reading {
                 && let Some(value) = values::value(&tokens, at)
             {
                 let unit = value.unit().map(|unit| format!(" {unit}")).unwrap_or_default();
-                self.units.push(Unit { key: format!("={}{unit}", value.canonical()), weight: CONTENT, at });
+                self.units.push(Unit { key: format!("={}{unit}", value.canonical()), weight: CONTENT, at, firm: true });
                 at = value.tokens.end.max(at + 1);
                 self.values.push(value);
                 continue;
@@ -88,7 +90,7 @@ impl Reading {
                     ends.push(next);
                 }
                 if class.is_closed() {
-                    self.units.push(Unit { key: format!("!{class:?}"), weight: CONTENT, at });
+                    self.units.push(Unit { key: format!("!{class:?}"), weight: CONTENT, at, firm: true });
                     at = next;
                     continue;
                 }
@@ -116,7 +118,7 @@ impl Reading {
         let code = tokens[start].is('`');
         if !code {
             let key = if identifier.soft { identifier.name.to_lowercase() } else { identifier.name.clone() };
-            self.units.push(Unit { key, weight: CONTENT, at: start });
+            self.units.push(Unit { key, weight: CONTENT, at: start, firm: true });
         }
         self.identifiers.push(identifier);
         if code { start + 1 } else { end }
@@ -131,7 +133,7 @@ impl Reading {
             _ => CONTENT,
         };
         let word = token.folded.strip_suffix("'s").unwrap_or(&token.folded);
-        self.units.push(Unit { key: crate::lexicon::stem(word).into_owned(), weight, at });
+        self.units.push(Unit { key: crate::lexicon::stem(word).into_owned(), weight, at, firm: false });
     }
 
     /// Whether it says anything that could be compared.

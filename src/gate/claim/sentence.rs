@@ -54,7 +54,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
         } else if marker.is_some() {
             fence = marker;
         } else if row {
-            header = table_row(body, whole, header.take(), &mut pieces);
+            header = Some(table_row(body, whole, header.take(), &mut pieces));
         } else if alone {
             if !body.is_empty() {
                 pieces.push(Piece { range: whole, says: body.trim_start_matches('#').trim().to_owned() });
@@ -85,17 +85,12 @@ fn cells(row: &str) -> Vec<String> {
 }
 
 /// Adds a row, or keeps it as the table's heading; returns the heading of the rows that follow.
-fn table_row(
-    body: &str,
-    whole: Range<usize>,
-    header: Option<Vec<String>>,
-    pieces: &mut Vec<Piece>,
-) -> Option<Vec<String>> {
+fn table_row(body: &str, whole: Range<usize>, header: Option<Vec<String>>, pieces: &mut Vec<Piece>) -> Vec<String> {
     let cells = cells(body);
     let rule = cells.iter().all(|cell| !cell.is_empty() && cell.chars().all(|c| matches!(c, '-' | ':')));
     let Some(header) = header else {
         pieces.push(Piece { range: whole, says: cells.join("; ") });
-        return Some(cells);
+        return cells;
     };
     if !rule {
         let named = |(index, cell): (usize, &String)| match header.get(index).map(String::as_str) {
@@ -105,21 +100,25 @@ fn table_row(
         };
         pieces.push(Piece { range: whole, says: cells.iter().enumerate().map(named).collect::<Vec<_>>().join("; ") });
     }
-    Some(header)
+    header
 }
 
 /// A cell under its heading. A heading such as `Period (days)` gives its unit to a cell that is only a number.
 fn with_heading(name: &str, cell: &str) -> String {
     let number = !cell.is_empty() && cell.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | ',' | '-' | '–'));
-    let split = name.trim_end_matches([')', ')']).rsplit_once(['(', '(']);
+    let split = name.trim_end_matches([')', '\u{ff09}']).rsplit_once(['(', '\u{ff08}']);
     match split {
-        Some((title, unit)) if number && name.ends_with([')', ')']) => format!("{} {cell} {unit}", title.trim()),
+        Some((title, unit)) if number && name.ends_with([')', '\u{ff09}']) => format!("{} {cell} {unit}", title.trim()),
         _ => format!("{name} {cell}"),
     }
 }
 
 const ABBREVIATIONS: &str = " e.g i.e etc vs cf al dr mr mrs ms prof st fig figs no nos eq sec ch vol pp p approx ca inc ltd co \
     jan feb mar apr jun jul aug sep sept oct nov dec u.s u.k u.n ph.d a.m p.m resp incl excl max min dept est ";
+
+/// What belongs to a sentence behind its end.
+const CLOSERS: [char; 18] =
+    ['.', '!', '?', '。', '\u{ff01}', '\u{ff1f}', '"', '\'', ')', ']', '”', '’', '」', '』', '\u{ff09}', '*', '_', '…'];
 
 /// Splits a block of prose and adds its sentences.
 fn sentences(text: &str, block: Option<Range<usize>>, pieces: &mut Vec<Piece>) {
@@ -132,7 +131,7 @@ fn sentences(text: &str, block: Option<Range<usize>>, pieces: &mut Vec<Piece>) {
         code ^= c == '`';
         let end = at + c.len_utf8();
         let ends = match c {
-            '。' | '!' | '?' | '。' => true,
+            '。' | '\u{ff01}' | '\u{ff1f}' | '\u{ff61}' => true,
             '.' | '!' | '?' | '…' => !code && ends_here(prose, at, end),
             _ => false,
         };
@@ -141,10 +140,7 @@ fn sentences(text: &str, block: Option<Range<usize>>, pieces: &mut Vec<Piece>) {
         }
         let mut end = end;
         while let Some((next, c)) = chars.peek().copied() {
-            if !matches!(
-                c,
-                '.' | '!' | '?' | '。' | '!' | '?' | '"' | '\'' | ')' | ']' | '”' | '’' | '」' | '』' | ')' | '*' | '_'
-            ) {
+            if !CLOSERS.contains(&c) {
                 break;
             }
             end = next + c.len_utf8();
@@ -158,7 +154,7 @@ fn sentences(text: &str, block: Option<Range<usize>>, pieces: &mut Vec<Piece>) {
 
 /// Whether a point ends its sentence: white space follows, no small letter behind that, and no abbreviation before.
 fn ends_here(prose: &str, at: usize, end: usize) -> bool {
-    let rest = prose[end..].trim_start_matches(['.', '!', '?', '"', '\'', ')', ']', '”', '’', '*', '_']);
+    let rest = prose[end..].trim_start_matches(CLOSERS);
     if !rest.is_empty() && !rest.starts_with(char::is_whitespace) {
         return false;
     }

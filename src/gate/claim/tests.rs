@@ -20,7 +20,7 @@ const REFUND: &str = "订单 签收 后 45 天 内可以申请退款。";
 #[rstest]
 #[case(REFUND, "订单签收后45天内可以申请退款。", Verdict::Verified)]
 #[case(REFUND, "订单签收后四十五天内可以申请退款", Verdict::Verified)]
-#[case(REFUND, "订单签收后45天内可以申请退款", Verdict::Verified)]
+#[case(REFUND, "订单签收后\u{ff14}\u{ff15}天内可以申请退款", Verdict::Verified)]
 #[case(REFUND, "訂單簽收後45天內可以申請退款", Verdict::Verified)]
 #[case(REFUND, "订单签收后900天内可以申请退款。", Verdict::ValueMismatch)]
 #[case(REFUND, "订单签收后45小时内可以申请退款。", Verdict::UnitMismatch)]
@@ -67,7 +67,7 @@ proptest! {
 #[case("The log is kept for 1.200 days.", "The log is kept for 1.2 days.", Verdict::ValueMismatch)]
 #[case("The log is kept for 45 days.", "The log is kept for forty-five days.", Verdict::Verified)]
 #[case("The log is kept for 45 days.", "The log is kept for 45.0 days.", Verdict::Verified)]
-#[case("The log is kept for 45 days.", "The log is kept for 45 days.", Verdict::Verified)]
+#[case("The log is kept for \u{ff14}\u{ff15} days.", "The log is kept for 45 days.", Verdict::Verified)]
 #[case("The log is kept for 45 days.", "The log is kept for 54 days.", Verdict::ValueMismatch)]
 #[case("The log is kept for 45 days.", "The log is kept for 450 days.", Verdict::ValueMismatch)]
 #[case("The log is kept for 45 days.", "The log is kept for a long time.", Verdict::ValueMismatch)]
@@ -253,6 +253,25 @@ fn the_facts_of_s1(#[case] heading: &str, #[case] text: &str, #[case] claim: &st
         let check = check(claim, &cited, &WordOverlap, LEAST_SUPPORT);
         assert_eq!(check.verdict, verdict, "{quote:?}: {check:?}");
     }
+}
+
+#[test]
+fn chinese_sentences_end_at_their_own_marks() {
+    let text = "日志保留30天\u{ff01}密钥每90天轮换\u{ff1f}会话60分钟后失效。账号不共享";
+    let found: Vec<&str> = sentences(text).into_iter().map(|range| &text[range]).collect();
+    let expected = ["日志保留30天\u{ff01}", "密钥每90天轮换\u{ff1f}", "会话60分钟后失效。", "账号不共享"];
+    assert_eq!(found, expected);
+}
+
+#[rstest]
+#[case("It is 1.5 m. long, e.g. here. Next.", &["It is 1.5 m. long, e.g. here.", "Next."])]
+#[case("See Fig. 3 by J. Smith et al. (2020). Then \"stop!\" he said.", &["See Fig. 3 by J. Smith et al. (2020).", "Then \"stop!\" he said."])]
+#[case("One\nline.\n\n- an item\n- another. With two.\n\n> quoted\n> text", &["One\nline.", "- an item", "- another.", "With two.", "quoted\n> text"])]
+#[case("# A title\n```\nlet a = 1. ;\n\nb. C\n```\nText.", &["# A title", "let a = 1. ;", "b. C", "Text."])]
+#[case("", &[])]
+fn texts_are_split_where_sentences_end(#[case] text: &str, #[case] expected: &[&str]) {
+    let found: Vec<&str> = sentences(text).into_iter().map(|range| &text[range]).collect();
+    assert_eq!(found, expected);
 }
 
 #[test]

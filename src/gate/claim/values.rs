@@ -526,5 +526,8 @@ fn noun(tokens: &[Token], at: usize) -> Option<String> {
     let skip =
         usize::from(tokens.get(at).is_some_and(|token| units::is_classifier(token) || token.is('-') && !token.spaced));
     let token = tokens.get(at + skip).filter(|token| matches!(token.kind, Kind::Word | Kind::Han))?;
+    if super::reading::is_small_word(&token.folded) {
+        return None;
+    }
     Some(crate::lexicon::stem(&token.folded).into_owned())
 }
