@@ -229,7 +229,7 @@ impl fmt::Display for Error {
             Self::PolicyMismatch { detail } => {
                 write!(f, "the store was indexed under other settings: {detail}")
             }
-            Self::ReadOnly { path } => write!(f, "{} is open for reading only", path.display()),
+            Self::ReadOnly { path } => write!(f, "{} can't be written: it is open for reading only", path.display()),
             Self::Config { path, message } => write!(f, "{}: {message}", path.display()),
             Self::Refused { message, .. } | Self::Invalid { message } => f.write_str(message),
             Self::SyncFailed { failures } => write!(

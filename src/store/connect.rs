@@ -204,11 +204,3 @@ pub(super) fn busy(path: &Path, error: rusqlite::Error) -> Error {
         _ => error.into(),
     }
 }
-
-/// Why a transaction that writes can't begin.
-pub(super) fn unwritable(path: &Path, error: rusqlite::Error) -> Error {
-    match error.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::ReadOnly) => Error::ReadOnly { path: path.to_owned() },
-        _ => busy(path, error),
-    }
-}

@@ -192,9 +192,13 @@ impl Store {
             Some(conn) => conn,
             slot => slot.insert(connect::open(&self.path, Access::Write)?),
         };
+        // SQLite opens a file that it may not write for reading, and begins a transaction that can only read.
+        if conn.is_readonly(rusqlite::MAIN_DB)? {
+            return Err(Error::ReadOnly { path: self.path.clone() });
+        }
         let tx = conn
             .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(|error| connect::unwritable(&self.path, error))?;
+            .map_err(|error| connect::busy(&self.path, error))?;
         self.recheck(&tx)?;
         let result = work(&tx)?;
         tx.commit()?;

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use rusqlite::Connection;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
-use super::{chunks, documents, generations, migrate, sources, tombstones};
+use super::{chunks, documents, generations, migrate, runs, sources, tombstones};
 use crate::error::Result;
 use crate::model::DocumentId;
 
@@ -88,6 +88,13 @@ const CASES: &[Case] = &[
         |conn| generations::get(conn, 1).map(drop),
         &["SEARCH generations USING INTEGER PRIMARY KEY (rowid=?)"],
     ),
+    (
+        "a_run_by_its_first_digits",
+        |conn| runs::ids(conn, "00112233").map(drop),
+        &["SEARCH runs USING COVERING INDEX sqlite_autoindex_runs_1 (run_id>? AND run_id<?)"],
+    ),
+    ("the_last_run", |conn| runs::last(conn).map(drop), &["SCAN runs"]),
+    ("an_event", |conn| runs::insert_events(conn, "x", &[]), &["SEARCH run_events USING PRIMARY KEY (run_id=?)"]),
     ("a_chunk_deleted", |conn| chunks::delete(conn, 1), &["SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)"]),
     (
         "a_document_deleted",

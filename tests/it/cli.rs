@@ -16,6 +16,7 @@ fn snapshot_settings() -> Settings {
         (r"\b[0-9a-f]{32}:[0-9a-f]{16}:(\d+)\b", "[chunk]:$1"),
         (r"\b[0-9a-f]{64}\b", "[digest]"),
         (r"\b[0-9a-f]{32}\b", "[id]"),
+        (r"\\n[0-9a-f]{32}>>>", r"\n[id]>>>"),
         (r"\b[0-9a-f]{12}\b", "[digest]"),
         (r"(/[\w.-]+)+/\.tmp\w+", "[dir]"),
         (r#"("(?:walk|read|write|checkpoint|total|score|average_length|floor)":)[0-9.e-]+"#, "${1}0"),

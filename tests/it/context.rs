@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use ragdb::{
     ApproximateTokens, ContextRequest, Error, Evidence, Manifest, RunEvent, SearchRequest, Store, SyncRequest,
@@ -55,6 +56,19 @@ impl Place {
     fn tamper(&self, sql: &str) {
         let conn = rusqlite::Connection::open(self.folder.path().join("store.db")).expect("it opens");
         assert!(conn.execute(sql, []).expect("it runs") > 0);
+    }
+}
+
+/// Counts words, so that the random number in a prompt is one whatever its digits are.
+struct Words;
+
+impl TokenCounter for Words {
+    fn count(&self, text: &str) -> usize {
+        text.split_whitespace().count()
+    }
+
+    fn name(&self) -> &'static str {
+        "words/1"
     }
 }
 
@@ -149,12 +163,28 @@ fn child_meets_a_closed_file() {
     assert_eq!(refused(&evidence), [("keys.md", "source_unreadable")]);
     assert!(!evidence.prompt.contains("90 days"));
     assert_eq!(store.record_run(&evidence.manifest).map_err(|error| error.code()), Err("read_only"));
-    let opened = Store::open(&path).and_then(|store| store.record_run(&evidence.manifest));
-    assert!(opened.is_err(), "the store is somebody else's");
+    // Of a file that may not be written the verb says so, whether SQLite may write beside it or not.
+    let here = Path::new(&path).parent().expect("a folder");
+    let run = |arguments: &[&str]| {
+        let program = std::env::var("RAGDB_TEST_PROGRAM").expect("the program is named");
+        let output =
+            Command::new(program).current_dir(here).args(["--db", "store.db", "context"]).args(arguments).output();
+        let output = output.expect("it starts");
+        (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let (code, said) = run(&[QUERY, "-v"]);
+    assert!(code == Some(2) && said.contains("can't be written") && said.contains("--manifest FILE"), "{said}");
+    let manifest = here.join("for-all/run.json");
+    let (code, said) = run(&[QUERY, "--manifest", manifest.to_str().expect("UTF-8")]);
+    assert!(code == Some(0) && said.contains("takes five minutes"), "{said}");
+    let text = fs::read_to_string(manifest).expect("it is written");
+    assert_eq!(Manifest::from_json(&text).expect("it is one").shown.len(), 1);
 }
 
-#[test]
-fn a_file_that_may_not_be_read_is_no_evidence() {
+#[rstest]
+#[case::closed_folder(0o755)]
+#[case::open_folder(0o777)]
+fn a_file_that_may_not_be_read_is_no_evidence(#[case] folder_mode: u32) {
     let Place { folder, store } = Place::new();
     let path = store.path().to_owned();
     drop(store);
@@ -162,18 +192,24 @@ fn a_file_that_may_not_be_read_is_no_evidence() {
         let _ = fs::remove_file(format!("{}{suffix}", path.display()));
     }
     let open = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("it is ours");
-    open(folder.path(), 0o755);
+    open(folder.path(), folder_mode);
     open(&path, 0o644);
     open(&folder.path().join("docs"), 0o755);
     open(&folder.path().join("docs/other.md"), 0o644);
     open(&folder.path().join("docs/keys.md"), 0o600);
-    let program = folder.path().join("it");
+    let writable = folder.path().join("for-all");
+    fs::create_dir(&writable).expect("a folder");
+    open(&writable, 0o777);
+    // Copies of this program and of the binary where another user can run them.
+    let (program, binary) = (folder.path().join("it"), folder.path().join("ragdb"));
     fs::copy(std::env::current_exe().expect("a path"), &program).expect("a copy");
+    fs::copy(env!("CARGO_BIN_EXE_ragdb"), &binary).expect("a copy");
     let child = Command::new("setpriv")
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
         .arg(&program)
         .args(["--exact", "context::child_meets_a_closed_file", "--ignored"])
         .env("RAGDB_TEST_STORE", &path)
+        .env("RAGDB_TEST_PROGRAM", &binary)
         .output();
     match child {
         Ok(output) if String::from_utf8_lossy(&output.stderr).contains("setpriv:") => {
@@ -263,11 +299,15 @@ fn a_budget_of_tokens_and_one_of_blocks_hold() {
     let place = Place::new();
     let request = ContextRequest { max_tokens: Some(usize::MAX), ..ContextRequest::new(QUERY) };
     let all = place.store.context(&request).expect("it is a request");
-    let tokens = all.manifest.tokens.expect("they are counted");
-    assert_eq!(tokens, ApproximateTokens.count(&all.prompt));
-    let request = ContextRequest { max_tokens: Some(tokens - 1), ..ContextRequest::new(QUERY) };
-    let less = place.store.context(&request).expect("it is a request");
-    assert!(less.manifest.tokens < Some(tokens) && less.manifest.truncated);
+    assert_eq!(all.manifest.tokens, Some(ApproximateTokens.count(&all.prompt)));
+    let words = Words.count(&all.prompt);
+    for (limit, blocks) in [(words, 2), (words - 1, 1)] {
+        let counter: Option<Arc<dyn TokenCounter>> = Some(Arc::new(Words));
+        let request = ContextRequest { counter, max_tokens: Some(limit), ..ContextRequest::new(QUERY) };
+        let evidence = place.store.context(&request).expect("it is a request");
+        assert_eq!((shown(&evidence).len(), evidence.manifest.truncated), (blocks, blocks < 2));
+        assert!(evidence.manifest.tokens <= Some(limit));
+    }
     let request = ContextRequest { max_chunks: 1, ..ContextRequest::new(QUERY) };
     let one = place.store.context(&request).expect("it is a request");
     assert_eq!((shown(&one), refused(&one)), (vec!["keys.md"], vec![("other.md", "over_count")]));
@@ -402,18 +442,7 @@ fn evidence_is_of_one_generation_while_syncs_go_on() {
 
 #[test]
 fn a_named_counter_is_asked_and_recorded() {
-    #[derive(Debug)]
-    struct Words;
-    impl TokenCounter for Words {
-        fn count(&self, text: &str) -> usize {
-            text.split_whitespace().count()
-        }
-        fn name(&self) -> &'static str {
-            "words/1"
-        }
-    }
-    let counter: std::sync::Arc<dyn TokenCounter> = std::sync::Arc::new(Words);
-    let request = ContextRequest { counter: Some(counter), ..ContextRequest::new(QUERY) };
+    let request = ContextRequest { counter: Some(Arc::new(Words)), ..ContextRequest::new(QUERY) };
     let evidence = Place::new().store.context(&request).expect("it is a request");
     assert_eq!(evidence.manifest.tokens, Some(Words.count(&evidence.prompt)));
     assert_eq!(evidence.manifest.settings["token_counter"], "words/1");
