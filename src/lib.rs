@@ -126,8 +126,10 @@ pub use config::{AnswerSettings, ChunkSettings, Config, DeclaredBy, SourceConfig
 pub use context::{ContextRequest, Evidence};
 pub use error::{DatabaseError, Error, Failure, Result};
 pub use eval::{
-    BeirCase, BeirReport, BeirRequest, BenignSet, CitedClaim, ClaimLabel, ClaimMetrics, ClaimsReport, ClaimsRequest,
-    ClaimsSet, InjectionReport, InjectionRequest, InjectionSet, Mutation, RetrievalMetrics, WrongClaim, evaluate_beir, evaluate_claims, evaluate_injection,
+    BeirCase, BeirReport, BeirRequest, BenignSet, CaseRequest, CitedClaim, ClaimLabel, ClaimMetrics, ClaimsReport,
+    ClaimsRequest, ClaimsSet, EvalCase, EvalHit, EvalMetric, EvalReport, EvalRequest, EvalSet, HeldThreshold,
+    InjectionReport, InjectionRequest, InjectionSet, Mutation, RankScores, RetrievalMetrics, ShownCheck, Threshold,
+    WrongClaim, evaluate_beir, evaluate_claims, evaluate_injection,
 };
 pub use evidence::budget::{ApproximateTokens, TokenCounter};
 pub use evidence::prompt::EvidenceBlock;

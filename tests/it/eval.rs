@@ -1,6 +1,8 @@
 //! How good retrieval is: on a set small enough to reckon by hand, on identifiers, on questions with and without an
 //! answer, and in the long form on public data sets. `docs/relevance.md` has the figures and what to run for them.
 
+mod cases;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -148,32 +150,6 @@ fn identifiers_are_found_whole_and_in_part() {
             assert!(missing.is_empty(), "{id}: {query}: {missing:?} not in {pages:?}");
         }
     }
-}
-
-#[derive(Deserialize)]
-struct SeedCase {
-    case_id: String,
-    query: String,
-    expected_sources: Vec<String>,
-    top_k: usize,
-}
-
-#[test]
-fn the_seed_cases_are_answered_or_refused() {
-    let Some(fixtures) = data_set("s0-fixtures", "S0_fixtures") else { return };
-    let text = fs::read_to_string(fixtures.join("cases.json")).expect("the cases are there");
-    let cases: BTreeMap<String, Vec<SeedCase>> = serde_json::from_str(&text).expect("the cases are cases");
-    let corpus = Indexed::new(fixtures.join("corpus"));
-    let mut abstained = Vec::new();
-    for SeedCase { case_id, query, expected_sources, top_k } in cases.into_values().flatten() {
-        let pages = corpus.pages(&SearchRequest { top_k, ..SearchRequest::new(&query) });
-        if pages.is_empty() {
-            abstained.push(case_id);
-            continue;
-        }
-        assert!(expected_sources.iter().all(|source| pages.contains(source)), "{case_id}: {pages:?}");
-    }
-    assert_eq!(abstained, ["negative-abstention"]);
 }
 
 #[test]

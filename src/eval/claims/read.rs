@@ -11,7 +11,8 @@ use serde::de::DeserializeOwned;
 
 use super::Label;
 use crate::error::{Error, Result};
-use crate::eval::beir::{self, BeirDocument};
+use crate::eval::beir::BeirDocument;
+use crate::eval::jsonl;
 use crate::eval::mutate::Mutation;
 use crate::gate::claim;
 
@@ -68,7 +69,7 @@ fn open(path: &Path) -> Result<BufReader<File>> {
 }
 
 fn records<T: DeserializeOwned>(path: &Path) -> Result<Vec<T>> {
-    beir::records(open(path)?, path).map(|record| record.map(|(_, record)| record)).collect()
+    jsonl::records(open(path)?, path).map(|record| record.map(|(_, record)| record)).collect()
 }
 
 #[derive(Deserialize)]

@@ -2,12 +2,17 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{ArgGroup, Args};
 use clap_complete::Shell;
+use ragdb::Threshold;
 
 use super::verbs::{ChunkingArgs, parse_share};
 
-/// Measure retrieval, the claim check or the unsafe gate, on labelled data.
+/// Measure the store on labelled questions, or a part of ragdb on a labelled data set.
+///
+/// FILE has a case a line: {"id", "query", "relevant": [path, path#L3-L6 or chunk id], "forbidden": [..],
+/// "expect_abstain", "expected_facts": [..], "top_k", "max_chars"}; a line {"thresholds": {metric: limit}} sets
+/// thresholds. A missed threshold gives exit code 1.
 ///
 /// With --beir a store is built from DIR/corpus.jsonl in a temporary folder; the queries of DIR/queries.jsonl are scored
 /// against DIR/qrels/test.tsv, the layout of the BEIR collections. Neither ./ragdb.db nor ragdb.yaml is used, and no
@@ -20,16 +25,20 @@ use super::verbs::{ChunkingArgs, parse_share};
 /// With --injection, the rules that mark unsafe text run on labelled attacks and other texts; with --benign, folders
 /// without attacks are indexed, and the documents that would be kept from being evidence are counted.
 #[derive(Args, Debug)]
-#[command(after_long_help = "\
+#[command(group = ArgGroup::new("set").required(true).multiple(true).args(SETS), after_long_help = "\
 Examples:
-  ragdb eval --beir scifact
+  ragdb eval cases.jsonl
+  ragdb eval cases.jsonl --threshold recall_at_k=0.9 --threshold stale_citation_rate=0
   ragdb eval --beir scifact --k 100 --json
   ragdb eval --beir scifact --min-ndcg 0.65    exit 1 below it
   ragdb eval --claims grounding
   ragdb eval --injection D_injection --benign docs")]
 pub struct EvalArgs {
+    /// Cases for the store, a JSON object a line
+    #[arg(value_name = "FILE", conflicts_with_all = DATA_SETS)]
+    pub file: Option<PathBuf>,
     /// A folder in the BEIR layout
-    #[arg(long, value_name = "DIR", required_unless_present_any = ["claims", "injection", "benign"])]
+    #[arg(long, value_name = "DIR")]
     pub beir: Option<PathBuf>,
     /// A folder with labelled claims
     #[arg(long, value_name = "DIR", conflicts_with = "beir")]
@@ -46,18 +55,36 @@ pub struct EvalArgs {
     /// A folder of documents without attacks; may be given more than once
     #[arg(long, value_name = "DIR", conflicts_with_all = ["beir", "claims"])]
     pub benign: Vec<PathBuf>,
-    /// How many documents of each ranking count, 1 to 1000
+    /// How many hits (with --beir: documents) of each ranking count, 1 to 1000; a case's top_k goes before it
     #[arg(short, long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub k: u16,
-    /// Fail with exit code 1 where nDCG@k is below this, 0 to 1
+    /// Fail with exit code 1 where a metric of FILE is below X, or a rate of faults above it, 0 to 1
+    #[arg(long = "threshold", value_name = "METRIC=X", value_parser = parse_threshold, requires = "file")]
+    pub thresholds: Vec<Threshold>,
+    /// Also show chunks whose source folder can't be opened
+    #[arg(long, requires = "file")]
+    pub allow_unverified_source: bool,
+    /// Fail with exit code 1 where nDCG@k of DIR is below this, 0 to 1
     #[arg(long, value_name = "X", value_parser = parse_share)]
     pub min_ndcg: Option<f64>,
-    /// Fail with exit code 1 where recall@k is below this, 0 to 1
+    /// Fail with exit code 1 where recall@k of DIR is below this, 0 to 1
     #[arg(long, value_name = "X", value_parser = parse_share)]
     pub min_recall: Option<f64>,
-    /// How documents are cut.
+    /// How documents of DIR are cut.
     #[command(flatten)]
     pub chunking: ChunkingArgs,
+}
+
+/// What can be measured.
+const SETS: [&str; 5] = ["file", "beir", "claims", "injection", "benign"];
+
+/// What has no meaning beside a file of cases.
+const DATA_SETS: [&str; 9] =
+    ["beir", "claims", "injection", "benign", "min_ndcg", "min_recall", "target_chars", "max_chars", "overlap_chars"];
+
+fn parse_threshold(text: &str) -> Result<Threshold, String> {
+    let (metric, limit) = text.split_once('=').ok_or("expected METRIC=X")?;
+    Threshold::new(metric, parse_share(limit)?).map_err(|error| error.to_string())
 }
 
 /// Check the store against itself and its sources.

@@ -1,9 +1,12 @@
-//! `ragdb eval`: how good retrieval is on a labelled data set, and how good the claim check and the unsafe gate.
+//! `ragdb eval`: what the store shows for labelled questions; how good retrieval, the claim check and the unsafe gate
+//! are on data sets.
 
+mod cases;
 mod claims;
 mod injection;
 
 use std::io;
+use std::path::Path;
 
 use ragdb::{BeirCase, BeirReport, BeirRequest, RetrievalMetrics};
 use serde::Serialize;
@@ -68,14 +71,19 @@ struct CaseHit {
 
 /// Runs the verb.
 pub fn run(args: &EvalArgs, context: &mut Context) -> Result<Outcome, Stop> {
-    if let Some(folder) = &args.claims {
-        return claims::run(folder, args, context);
+    match (&args.file, &args.claims, &args.beir) {
+        (Some(file), ..) => cases::run(file, args, context),
+        (None, Some(folder), _) => claims::run(folder, args, context),
+        (None, None, Some(folder)) => beir(folder, args, context),
+        (None, None, None) => injection::run(args, context),
     }
-    let Some(beir) = &args.beir else { return injection::run(args, context) };
+}
+
+fn beir(folder: &Path, args: &EvalArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let request = BeirRequest {
         k: args.k.into(),
         chunking: args.chunking.into(),
-        ..BeirRequest::new(beir, std::env::temp_dir())
+        ..BeirRequest::new(folder, std::env::temp_dir())
     };
     let view = EvalView::new(ragdb::evaluate_beir(&request)?, args);
     if !context.json && !view.failures.is_empty() {
