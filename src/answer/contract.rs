@@ -176,7 +176,7 @@ const QUESTION_CHARACTERS: [&str; 8] = ["谁", "什么", "何时", "哪", "为�
 
 fn begins_question(text: &str) -> bool {
     let text = text.trim_start();
-    let word: String = text.chars().take(8).take_while(|c| c.is_ascii_alphabetic()).collect();
+    let word: String = text.chars().take(8).take_while(char::is_ascii_alphabetic).collect();
     QUESTION_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known))
         || QUESTION_CHARACTERS.iter().any(|known| text.starts_with(known))
 }

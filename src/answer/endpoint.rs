@@ -104,7 +104,7 @@ impl EndpointSettings {
             base_url: base_url.into(),
             model: model.into(),
             api_key: None,
-            timeout: Duration::from_secs(60),
+            timeout: Duration::from_mins(1),
             connect_timeout: Duration::from_secs(10),
             retries: 2,
             backoff: Duration::from_millis(500),
