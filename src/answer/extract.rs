@@ -7,12 +7,12 @@ use super::contract::{self, Part};
 use super::synthesis::{Proposal, SynthesisTask, Synthesiser};
 use crate::error::Result;
 use crate::evidence::prompt::EvidenceBlock;
-use crate::gate::claim;
 use crate::gate::proposal::{ProposedAnswer, ProposedCitation, ProposedClaim};
+use crate::gate::{claim, quote};
 use crate::lexicon::{FloorRule, Lexer, TermCounts};
 
-/// Sentences shorter than this say nothing by themselves; in words, or characters of a script without spaces.
-const SHORTEST: u32 = 3;
+/// What a piece without a sentence's beginning or end counts: the lines of a chunk can begin or end inside one.
+const FRAGMENT: f64 = 0.6;
 /// What the headings above a sentence count, beside what it has itself.
 const HEADING_SHARE: f64 = 0.5;
 /// What a number is worth where the question asks for one.
@@ -64,6 +64,7 @@ struct Sentence<'a> {
     /// The terms of the headings above it.
     above: std::rc::Rc<HashSet<String>>,
     has_number: bool,
+    is_whole: bool,
 }
 
 impl<'a> Sentence<'a> {
@@ -74,12 +75,12 @@ impl<'a> Sentence<'a> {
         for (place, block) in blocks.iter().enumerate() {
             lexer.chunk_terms(&block.heading, &[], "", &mut counts);
             let above = std::rc::Rc::new(counts.iter().map(|(term, _)| term.to_owned()).collect::<HashSet<_>>());
-            for range in sentences(&block.body) {
+            for (range, is_item) in sentences(&block.body) {
                 let quote = &block.body[range];
                 lexer.chunk_terms("", &[], quote, &mut counts);
                 let claim = on_one_line(quote);
                 let asks = quote.ends_with(['?', '？']);
-                if counts.length() < SHORTEST || asks || !known.insert(claim.clone()) {
+                if asks || !quote::is_long_enough(quote) || !known.insert(claim.clone()) {
                     continue;
                 }
                 found.push(Self {
@@ -90,6 +91,7 @@ impl<'a> Sentence<'a> {
                     terms: counts.iter().map(|(term, _)| term.to_owned()).collect(),
                     above: above.clone(),
                     has_number: quote.chars().any(char::is_numeric),
+                    is_whole: is_item || is_whole(quote),
                 });
             }
         }
@@ -160,7 +162,8 @@ impl<'p> Scorer<'p> {
         }
         let headings = HEADING_SHARE * (self.rule.share(with_headings) - share);
         let number = if self.asks_number && sentence.has_number { NUMBER_BONUS } else { 0.0 };
-        Some(share + headings + number)
+        let whole = if sentence.is_whole { 1.0 } else { FRAGMENT };
+        Some(whole * (share + headings + number))
     }
 
     /// Which units of the part a sentence has.
@@ -179,13 +182,23 @@ fn asks_for_a_number(question: &str) -> bool {
     ENGLISH.iter().chain(&CHINESE).any(|words| folded.contains(words))
 }
 
-/// The sentences of a Markdown text, its list items, rows of tables and lines of code, in order; not its headings.
-fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
-    claim::pieces(text).into_iter().filter_map(|range| {
+/// The sentences of a Markdown text, its list items, rows of tables and lines of code, in order, and whether each is an
+/// item; not its headings, HTML, templates and definitions of links.
+fn sentences(text: &str) -> impl Iterator<Item = (Range<usize>, bool)> {
+    claim::sentences(text).into_iter().filter_map(|range| {
         let piece = &text[range.clone()];
-        let states = piece.chars().any(char::is_alphanumeric) && !piece.starts_with('#');
-        states.then(|| range.start + marker(piece)..range.end)
+        let other = piece.starts_with(['#', '<']) || piece.starts_with("{{");
+        let is_link = piece.starts_with('[') && piece.contains("]: ");
+        let states = piece.chars().any(char::is_alphanumeric) && !other && !is_link;
+        let marker = marker(piece);
+        states.then_some((range.start + marker..range.end, marker > 0))
     })
+}
+
+/// Whether a piece begins and ends as a sentence or a row of a table does.
+fn is_whole(piece: &str) -> bool {
+    let ends = ['.', '!', ':', '…', '。', '！', '：', '|', ')', '）', '"', '”', '」', '*', '_', '`'];
+    !piece.starts_with(|c: char| c.is_ascii_lowercase()) && piece.ends_with(ends)
 }
 
 /// The length of the marker of a list item.
@@ -218,8 +231,18 @@ mod tests {
     #[case("Run:\n\n```sh\nls -l\n```\nDone.", &["Run:", "ls -l", "Done."])]
     #[case("", &[])]
     fn a_text_has_its_sentences(#[case] text: &str, #[case] expected: &[&str]) {
-        let found: Vec<&str> = sentences(text).map(|range| &text[range]).collect();
+        let found: Vec<&str> = sentences(text).map(|(range, _)| &text[range]).collect();
         assert_eq!(found, expected);
+    }
+
+    #[rstest]
+    #[case("A key opens it.", true)]
+    #[case("| a | b |", true)]
+    #[case("opens it.", false)]
+    #[case("A key opens", false)]
+    #[case("密钥每九十天轮换一次。", true)]
+    fn the_rest_of_a_sentence_is_no_sentence(#[case] piece: &str, #[case] whole: bool) {
+        assert_eq!(is_whole(piece), whole);
     }
 
     #[test]
@@ -288,7 +311,7 @@ mod tests {
         #[test]
         fn sentences_are_pieces_of_any_text(text in "([.!?。 \n|#`>*-]|```|1\\. |\\PC){0,60}") {
             let mut end = 0;
-            for range in sentences(&text) {
+            for (range, _) in sentences(&text) {
                 prop_assert!(range.start >= end && range.start < range.end);
                 let piece = &text[range.clone()];
                 prop_assert_eq!(piece.trim(), piece);
