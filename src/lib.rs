@@ -56,6 +56,7 @@
 //! | refuse to search under other settings | [`SearchRequest::expected_policy`] |
 //! | make a prompt of evidence for a model | [`Store::context`] with a [`ContextRequest`], which gives [`Evidence`]; [`TokenCounter`] for a budget in tokens |
 //! | keep the record of a prompt, and read it back | [`Store::record_run`], [`Store::run`]; [`Manifest::to_json`] and [`Manifest::from_json`] for one in a file |
+//! | answer a question with verified claims | [`Store::answer`] with an [`AnswerRequest`] and a [`Synthesiser`], such as [`Extractive`] or [`Endpoint`], which gives an [`Answer`] |
 //! | give others the proof of an answer | [`Receipt::from_verification`]; [`Receipt::check`] needs the source files and no store |
 //! | check a citation | [`Store::cite`], which gives a [`Cited`] with its [`CiteStatus`] |
 //! | hold the citations of a folder of prose to what they showed | [`Store::lock_citations`], [`Store::check_citations`] |

@@ -11,7 +11,8 @@ use crate::gate::proposal::{ProposedAnswer, ProposedCitation, ProposedClaim};
 use crate::gate::{claim, quote};
 use crate::lexicon::{FloorRule, Lexer, TermCounts};
 
-/// What a piece without a sentence's beginning or end counts: the lines of a chunk can begin or end inside one.
+/// What a piece without a sentence's beginning or end counts: the lines of a chunk can begin or end inside one, and what
+/// an item of a list means depends on what is above it.
 const FRAGMENT: f64 = 0.6;
 /// What the headings above a sentence count, beside what it has itself.
 const HEADING_SHARE: f64 = 0.5;
@@ -75,7 +76,7 @@ impl<'a> Sentence<'a> {
         for (place, block) in blocks.iter().enumerate() {
             lexer.chunk_terms(&block.heading, &[], "", &mut counts);
             let above = std::rc::Rc::new(counts.iter().map(|(term, _)| term.to_owned()).collect::<HashSet<_>>());
-            for (range, is_item) in sentences(&block.body) {
+            for range in sentences(&block.body) {
                 let quote = &block.body[range];
                 lexer.chunk_terms("", &[], quote, &mut counts);
                 let claim = on_one_line(quote);
@@ -91,7 +92,7 @@ impl<'a> Sentence<'a> {
                     terms: counts.iter().map(|(term, _)| term.to_owned()).collect(),
                     above: above.clone(),
                     has_number: quote.chars().any(char::is_numeric),
-                    is_whole: is_item || is_whole(quote),
+                    is_whole: is_whole(quote),
                 });
             }
         }
@@ -115,7 +116,8 @@ fn choose(part: &Part, sentences: &[Sentence<'_>]) -> Vec<usize> {
     let mut has: HashSet<usize> = HashSet::new();
     for &(score, index) in &scored {
         let units = scorer.units(&sentences[index]);
-        let adds = chosen.is_empty() || (score >= SECOND_BEST * scored[0].0 && !units.is_subset(&has));
+        let more = sentences[index].is_whole && score >= SECOND_BEST * scored[0].0 && !units.is_subset(&has);
+        let adds = chosen.is_empty() || more;
         if adds && chosen.len() < MOST_OF_A_PART {
             has.extend(units);
             chosen.push(index);
@@ -182,16 +184,15 @@ fn asks_for_a_number(question: &str) -> bool {
     ENGLISH.iter().chain(&CHINESE).any(|words| folded.contains(words))
 }
 
-/// The sentences of a Markdown text, its list items, rows of tables and lines of code, in order, and whether each is an
-/// item; not its headings, HTML, templates and definitions of links.
-fn sentences(text: &str) -> impl Iterator<Item = (Range<usize>, bool)> {
+/// The sentences of a Markdown text, its list items, rows of tables and lines of code, in order; not its headings, HTML,
+/// templates and definitions of links.
+fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
     claim::sentences(text).into_iter().filter_map(|range| {
         let piece = &text[range.clone()];
         let other = piece.starts_with(['#', '<']) || piece.starts_with("{{");
         let is_link = piece.starts_with('[') && piece.contains("]: ");
         let states = piece.chars().any(char::is_alphanumeric) && !other && !is_link;
-        let marker = marker(piece);
-        states.then_some((range.start + marker..range.end, marker > 0))
+        states.then(|| range.start + marker(piece)..range.end)
     })
 }
 
@@ -231,7 +232,7 @@ mod tests {
     #[case("Run:\n\n```sh\nls -l\n```\nDone.", &["Run:", "ls -l", "Done."])]
     #[case("", &[])]
     fn a_text_has_its_sentences(#[case] text: &str, #[case] expected: &[&str]) {
-        let found: Vec<&str> = sentences(text).map(|(range, _)| &text[range]).collect();
+        let found: Vec<&str> = sentences(text).map(|range| &text[range]).collect();
         assert_eq!(found, expected);
     }
 
@@ -240,6 +241,7 @@ mod tests {
     #[case("| a | b |", true)]
     #[case("opens it.", false)]
     #[case("A key opens", false)]
+    #[case("express shipping;", false)]
     #[case("密钥每九十天轮换一次。", true)]
     fn the_rest_of_a_sentence_is_no_sentence(#[case] piece: &str, #[case] whole: bool) {
         assert_eq!(is_whole(piece), whole);
@@ -311,7 +313,7 @@ mod tests {
         #[test]
         fn sentences_are_pieces_of_any_text(text in "([.!?。 \n|#`>*-]|```|1\\. |\\PC){0,60}") {
             let mut end = 0;
-            for (range, _) in sentences(&text) {
+            for range in sentences(&text) {
                 prop_assert!(range.start >= end && range.start < range.end);
                 let piece = &text[range.clone()];
                 prop_assert_eq!(piece.trim(), piece);

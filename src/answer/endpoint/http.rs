@@ -108,11 +108,15 @@ impl Client {
     }
 }
 
+const UNTRUSTED: &str = "can't be connected securely: its certificate or its TLS is not accepted";
+
 /// What went wrong below HTTP. The words are fixed: an error of the client could repeat what was sent.
 fn transport(error: &ureq::Error) -> Failed {
     let (message, again) = match error {
         ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => ("can't be connected in time".to_owned(), true),
         ureq::Error::Timeout(_) => ("did not answer in time".to_owned(), true),
+        // Below https, where the certificate or the protocol is refused.
+        ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => (UNTRUSTED.to_owned(), false),
         ureq::Error::Io(error) => (format!("can't be reached: {}", error.kind()), true),
         ureq::Error::HostNotFound => ("has a host that is not known".to_owned(), false),
         ureq::Error::BodyExceedsLimit(_) => (format!("sent more than {LARGEST_BODY} bytes"), false),
@@ -121,9 +125,9 @@ fn transport(error: &ureq::Error) -> Failed {
         ureq::Error::Protocol(_) | ureq::Error::BodyStalled => {
             ("does not speak HTTP/1.1 as expected".to_owned(), false)
         }
-        ureq::Error::Tls(_) | ureq::Error::TlsRequired => ("can't be connected securely".to_owned(), false),
+        ureq::Error::Tls(_) | ureq::Error::TlsRequired => (UNTRUSTED.to_owned(), false),
         #[cfg(feature = "tls")]
-        ureq::Error::Rustls(_) => ("can't be connected securely: its certificate is not trusted".to_owned(), false),
+        ureq::Error::Rustls(_) => (UNTRUSTED.to_owned(), false),
         _ => ("could not be asked".to_owned(), false),
     };
     Failed { message, again, after: None }
