@@ -167,7 +167,7 @@ mod tests {
     fn hostile_texts_take_linear_time() {
         let begun = std::time::Instant::now();
         for unit in ["#L", "#L1", "a", "a#L1-L", "````", "x#L1-", "："] {
-            let text = unit.repeat((1 << 17) / unit.len());
+            let text = unit.repeat((1 << 15) / unit.len());
             assert!(mentions(&(text.clone() + "#L1")).len() < 2, "{unit}");
         }
         assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());

@@ -171,16 +171,9 @@ fn percent_decoded(text: &str) -> Option<String> {
     while let Some((&byte, tail)) = rest.split_first() {
         let code = (byte == b'%').then(|| tail.get(..2).and_then(|hex| std::str::from_utf8(hex).ok())).flatten();
         let code = code.filter(|hex| hex.bytes().all(|it| it.is_ascii_hexdigit()));
-        match code.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(code) => {
-                bytes.push(code);
-                rest = &tail[2..];
-            }
-            None => {
-                bytes.push(byte);
-                rest = tail;
-            }
-        }
+        let code = code.and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        bytes.push(code.unwrap_or(byte));
+        rest = if code.is_some() { &tail[2..] } else { tail };
     }
     String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }

@@ -22,7 +22,7 @@ impl Random {
     }
 
     fn below(&mut self, bound: usize) -> usize {
-        (self.next() % bound.max(1) as u64) as usize
+        usize::try_from(self.next() % bound.max(1) as u64).unwrap_or(0)
     }
 
     fn pick<T: Clone>(&mut self, of: &[T]) -> Option<T> {
@@ -95,7 +95,7 @@ const MUTATORS: [(&str, Mutator); 25] = [
     }),
     ("decimal shifted", |it, random| {
         let place = random.pick(&numbers(it.quote))?;
-        Some(format!("{}.0{}", &it.quote[..place.start + 1], &it.quote[place.start + 1..]))
+        Some(format!("{}.0{}", &it.quote[..=place.start], &it.quote[place.start + 1..]))
     }),
     ("look-alike letter", |it, random| {
         change_at(
