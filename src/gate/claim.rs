@@ -4,6 +4,8 @@
 //! are compared. Nothing is inferred: no synonyms, no conversion of units, no arithmetic. What can't be established
 //! that way is [`Verdict::Unsupported`]. The work is bounded by the lengths below, whatever the texts hold.
 
+mod amount;
+mod bounds;
 mod cues;
 mod dates;
 mod decide;

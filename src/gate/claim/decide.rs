@@ -68,7 +68,9 @@ pub(super) fn decide(claim: &Reading, basis: &Basis<'_>, support: f64, least: f6
     // A quote may leave out a cue that its sentence has and the claim repeats.
     let agreement = if around == Agreement::Same { Agreement::Same } else { agreement };
     match (agreement, &around) {
-        (Agreement::Opposed(why), _) if support >= SAME_TOPIC => return Outcome::new(Verdict::PolarityMismatch, why),
+        (Agreement::Opposed(why), _) if support >= SAME_TOPIC && is_near(claim, basis.region, &alignment) => {
+            return Outcome::new(Verdict::PolarityMismatch, why);
+        }
         (Agreement::Opposed(why) | Agreement::Unclear(why), _) => open = open.or(Some(why)),
         (Agreement::Same, Agreement::Opposed(why)) if leans && support >= SAME_TOPIC => {
             return Outcome::new(Verdict::PolarityMismatch, format!("{why}, outside the quote"));
@@ -119,10 +121,21 @@ pub(super) fn decide(claim: &Reading, basis: &Basis<'_>, support: f64, least: f6
     Outcome { warnings, ..Outcome::new(Verdict::Verified, "its values and words stand in the cited text") }
 }
 
+/// Whether what opposes a claim stands by the words that the two have in common; a denial elsewhere in a long sentence
+/// denies something else.
+fn is_near(claim: &Reading, region: &Reading, alignment: &Alignment) -> bool {
+    const NEAR: usize = 4;
+    let tells = |cue: &&Cue| !matches!(cue.class, Class::Condition | Class::Quantifier | Class::Voice);
+    let Some((from, to)) = alignment.window else { return false };
+    let near = from.saturating_sub(NEAR)..=to + NEAR;
+    let in_region = region.cues.iter().filter(tells).any(|cue| near.contains(&cue.at));
+    in_region || !region.cues.iter().any(|cue| tells(&cue)) && claim.cues.iter().any(|cue| tells(&cue))
+}
+
 /// Whether the claim's values, identifiers, denials and demands come in the sentence in the claim's order, each as
 /// often; a name of the headings may be missing.
 fn firm_units_follow(claim: &Reading, basis: &Basis<'_>) -> bool {
-    let mut there = basis.sentence.units.iter().filter(|unit| unit.firm);
+    let mut there = basis.sentence.units.iter();
     let in_headings = |unit: &Unit| {
         !unit.key.starts_with(['=', '!']) && basis.headings.units.iter().any(|other| other.key == unit.key)
     };

@@ -61,6 +61,9 @@ pub(super) enum Agreement {
     Unclear(String),
 }
 
+/// The hedges that say plainly that something is not certain; others, such as `suggests`, leave it open.
+const PERHAPS: [&str; 9] = ["might", "could", "perhaps", "possibly", "maybe", "可能", "也许", "或许", "疑似"];
+
 /// Compares the cues of a claim with those of the text that it is held to.
 pub(super) fn agreement(claim: &[Cue], span: &[Cue]) -> Agreement {
     if let Some(words) = opposites(claim, span) {
@@ -84,10 +87,11 @@ pub(super) fn agreement(claim: &[Cue], span: &[Cue]) -> Agreement {
     }
     let (claimed, cited) = said(Class::Hedge);
     if claimed != cited {
-        return if claimed.is_empty() {
+        return if claimed.is_empty() && cited.iter().any(|words| PERHAPS.contains(words)) {
             Agreement::Opposed(format!("the claim is certain, the cited text says {:?}", cited.join(", ")))
         } else {
-            Agreement::Unclear(format!("the cited text does not say {:?}", claimed.join(", ")))
+            let (who, words) = if cited.is_empty() { ("claim", claimed) } else { ("cited text", cited) };
+            Agreement::Unclear(format!("only the {who} says {:?}", words.join(", ")))
         };
     }
     for (class, name) in [(Class::Condition, "qualification"), (Class::Quantifier, "quantity"), (Class::Voice, "role")]

@@ -63,7 +63,7 @@ impl Reading {
     fn read(&mut self) {
         let tokens = std::mem::take(&mut self.tokens);
         let shouting = identifiers::is_shouting(&tokens);
-        let (mut at, mut cue_end, mut opposite_end, mut seen) = (0, 0, 0, 0);
+        let (mut at, mut cue_end, mut opposite_end, mut seen, mut code_end) = (0, 0, 0, 0, 0);
         let mut ends = Vec::new();
         while at < tokens.len() {
             if at >= opposite_end
@@ -97,10 +97,13 @@ impl Reading {
                 cue_end = next;
             }
             if let Some(identifier) = identifiers::identifier(&tokens, at, shouting, &mut seen) {
+                if tokens[at].is('`') {
+                    code_end = identifier.tokens.end;
+                }
                 at = self.add_identifier(&tokens, identifier);
                 continue;
             }
-            self.add_word(&tokens[at], at, at < cue_end);
+            self.add_word(&tokens[at], at, at < cue_end, at < code_end);
             at += 1;
         }
         for (cue, end) in self.cues.iter_mut().zip(ends) {
@@ -124,16 +127,17 @@ impl Reading {
         if code { start + 1 } else { end }
     }
 
-    fn add_word(&mut self, token: &Token, at: usize, in_cue: bool) {
+    fn add_word(&mut self, token: &Token, at: usize, in_cue: bool, in_code: bool) {
         let weight = match token.kind {
             Kind::Mark | Kind::Digits if !token.is('%') => return,
+            Kind::Word | Kind::Digits if in_code => CONTENT,
             _ if listed(EMPTY, &token.folded) => return,
             _ if in_cue || listed(TYING, &token.folded) => SMALL,
             Kind::Han => HAN,
             _ => CONTENT,
         };
         let word = token.folded.strip_suffix("'s").unwrap_or(&token.folded);
-        self.units.push(Unit { key: crate::lexicon::stem(word).into_owned(), weight, at, firm: false });
+        self.units.push(Unit { key: crate::lexicon::stem(word).into_owned(), weight, at, firm: in_code });
     }
 
     /// Whether it says anything that could be compared.

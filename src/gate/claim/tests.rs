@@ -128,7 +128,10 @@ proptest! {
 #[case("Version 1.2.3 has the fix.", "Version 1.2.30 has the fix.", Verdict::IdentifierMismatch)]
 #[case("The entry is src/main.rs here.", "The entry is src/lib.rs here.", Verdict::IdentifierMismatch)]
 #[case("NASA measures the temperature.", "ESA measures the temperature.", Verdict::Unsupported)]
+#[case("It refers to `y` or `y`.", "It refers to `x` or `y`.", Verdict::Unsupported)]
+#[case("Listing 5-5 says it again as Listing 5-5.", "Listing 5-4 says it again as Listing 5-5.", Verdict::Unsupported)]
 // Polarity and modality.
+#[case("The module is just another module.", "The module is not just another module.", Verdict::Unsupported)]
 #[case("The cache is shared.", "The cache is not shared.", Verdict::PolarityMismatch)]
 #[case("The cache is not shared.", "The cache is shared.", Verdict::PolarityMismatch)]
 #[case("The cache isn't shared.", "The cache is not shared.", Verdict::Verified)]
