@@ -134,11 +134,6 @@ pub(crate) struct ClaimCheck {
     pub warnings: Vec<String>,
 }
 
-/// The bytes of each sentence, heading, list item, row of a table and line of code of a text, in order.
-pub(crate) fn pieces(text: &str) -> Vec<Range<usize>> {
-    sentence::pieces(text).into_iter().map(|piece| piece.range).collect()
-}
-
 /// Holds a claim to what it cites. `least` is the support that a claim needs to be verified.
 pub(crate) fn check(claim: &str, cited: &Cited<'_>, scorer: &dyn SupportScorer, least: f64) -> ClaimCheck {
     if claim.len() > MAX_CLAIM_BYTES || cited.text.len() > MAX_TEXT_BYTES {
