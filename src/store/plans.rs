@@ -101,6 +101,7 @@ const CASES: &[Case] = &[
         |conn| documents::delete(conn, 1),
         &[
             "SEARCH documents USING INTEGER PRIMARY KEY (rowid=?)",
+            "SEARCH unsafe_findings USING PRIMARY KEY (document_no=?)",
             "SEARCH chunks USING COVERING INDEX chunks_by_document (document_no=?)",
         ],
     ),
