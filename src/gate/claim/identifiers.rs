@@ -118,7 +118,7 @@ fn is_hard(parts: &[Token], name: &str) -> bool {
         || points_of_number
         || digits >= 2 && words == 0 && (marks('-') > 0 || marks(':') > 1)
         || marks('_') > 0 && words > 0
-        || name.starts_with("--") && words > 0
+        || name.starts_with('-') && words > 0
         || name.contains("::")
         || (marks('@') > 0 || marks('#') > 0) && words > 0
         || marks('/') > 0 && words > 0 && (first_is_mark || marks('/') > 1 || marks('.') > 0)

@@ -130,6 +130,13 @@ proptest! {
 #[case("NASA measures the temperature.", "ESA measures the temperature.", Verdict::Unsupported)]
 #[case("It refers to `y` or `y`.", "It refers to `x` or `y`.", Verdict::Unsupported)]
 #[case("Listing 5-5 says it again as Listing 5-5.", "Listing 5-4 says it again as Listing 5-5.", Verdict::Unsupported)]
+#[case("Pass -hours 365 to it.", "Pass -days 365 to it.", Verdict::IdentifierMismatch)]
+// A word that differs, however long the claim is.
+#[case(
+    "The office in Bonn keeps the signed paper copies of every contract of the northern branch in a locked steel box.",
+    "The office in Kiel keeps the signed paper copies of every contract of the northern branch in a locked steel box.",
+    Verdict::Unsupported
+)]
 // Polarity and modality.
 #[case("The module is just another module.", "The module is not just another module.", Verdict::Unsupported)]
 #[case("The cache is shared.", "The cache is not shared.", Verdict::PolarityMismatch)]
