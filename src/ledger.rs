@@ -139,13 +139,12 @@ impl Store {
             let mut known: HashMap<String, Option<String>> = HashMap::new();
             let mut impacts = Vec::new();
             answers::for_each_published(conn, |cited| {
-                let hash = match known.get(&cited.chunk_id) {
-                    Some(hash) => hash.clone(),
-                    None => {
-                        let hash = document_hash(conn, &cited.chunk_id)?;
-                        known.insert(cited.chunk_id.clone(), hash.clone());
-                        hash
-                    }
+                let hash = if let Some(hash) = known.get(&cited.chunk_id) {
+                    hash.clone()
+                } else {
+                    let hash = document_hash(conn, &cited.chunk_id)?;
+                    known.insert(cited.chunk_id.clone(), hash.clone());
+                    hash
                 };
                 let change = match hash {
                     None => Change::Gone,

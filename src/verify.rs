@@ -46,7 +46,7 @@ struct Judge<'a> {
 struct Failed {
     verdict: Verdict,
     detail: String,
-    check: Option<ClaimCheck>,
+    check: Option<Box<ClaimCheck>>,
 }
 
 impl Failed {
@@ -96,7 +96,7 @@ impl Judge<'_> {
             Err(Failed { verdict, detail, check }) => {
                 (judged.verdict, judged.detail) = (verdict, detail);
                 judged.normalisations.clear();
-                check
+                check.map(|check| *check)
             }
         };
         Ok((judged, check))
@@ -130,7 +130,7 @@ impl Judge<'_> {
         let check = claim::check(claim, &cited, self.scorer, self.least);
         if !check.verdict.is_verified() {
             let (verdict, detail) = (check.verdict, check.detail.clone());
-            return Ok(Err(Failed { verdict, detail, check: Some(check) }));
+            return Ok(Err(Failed { verdict, detail, check: Some(Box::new(check)) }));
         }
         let range = quoted.as_ref().map_or(&check.span, |quoted| &quoted.range);
         let Some(span) = shown.span(range) else {

@@ -67,7 +67,7 @@ impl<'s> Context<'s> {
     }
 
     fn place(&self, reference: &str) -> Option<usize> {
-        let names = |shown: &Shown| [&shown.label, &shown.chunk_id, &shown.citation].contains(&&reference.to_owned());
+        let names = |shown: &Shown| [&shown.label, &shown.chunk_id, &shown.citation].iter().any(|it| *it == reference);
         self.shown.iter().position(names)
     }
 

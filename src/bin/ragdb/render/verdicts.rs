@@ -145,19 +145,16 @@ impl ClaimView {
         }
         for citation in &self.citations {
             let reference = clean::one_line(&citation.r#ref);
-            match &citation.span {
-                Some(span) => {
-                    let place = clean::one_line(&span.citation());
-                    let shown = clean::one_line(span.text());
-                    writeln!(screen.out, "    {reference}  {}  {shown}", palette.paint(Role::Place, &place))?;
-                    if !citation.normalisations.is_empty() {
-                        writeln!(screen.out, "        overlooked: {}", citation.normalisations.join(", "))?;
-                    }
+            if let Some(span) = &citation.span {
+                let place = clean::one_line(&span.citation());
+                let shown = clean::one_line(span.text());
+                writeln!(screen.out, "    {reference}  {}  {shown}", palette.paint(Role::Place, &place))?;
+                if !citation.normalisations.is_empty() {
+                    writeln!(screen.out, "        overlooked: {}", citation.normalisations.join(", "))?;
                 }
-                None => {
-                    let detail = clean::one_line(&citation.detail);
-                    writeln!(screen.out, "    {reference}  {}: {detail}", palette.paint(Role::Bad, citation.verdict))?;
-                }
+            } else {
+                let detail = clean::one_line(&citation.detail);
+                writeln!(screen.out, "    {reference}  {}: {detail}", palette.paint(Role::Bad, citation.verdict))?;
             }
             for warning in &citation.warnings {
                 let warning = clean::one_line(warning);
