@@ -7,7 +7,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ragdb::{BeirRequest, Error, SearchRequest, Store, SyncRequest, SyncSources, evaluate_beir};
+use ragdb::{
+    BeirRequest, ClaimLabel, ClaimsRequest, Error, SearchRequest, Store, SyncRequest, SyncSources, Verdict,
+    evaluate_beir, evaluate_claims,
+};
 use rstest::rstest;
 use serde::Deserialize;
 use tempfile::TempDir;
@@ -276,4 +279,32 @@ fn the_figures_of_the_unsafe_gate_are_the_published_ones() {
     let printed = String::from_utf8(output.stdout).expect("text");
     let page = std::fs::read_to_string(repository("docs/injection.md")).expect("the page is there");
     assert!(page.contains(&format!("```text\n{printed}```\n")), "docs/injection.md does not show:\n{printed}");
+}
+
+/// Twelve facts, and six of them broken.
+#[test]
+fn twelve_facts_are_verified_and_broken_ones_are_not() {
+    let report = evaluate_claims(&ClaimsRequest::new(repository("fixtures/eval/claims"))).expect("the claims are read");
+    let [set] = &report.sets[..] else { panic!("one set: {report:?}") };
+    assert_eq!((set.pairs, set.skipped), (18, 0));
+    assert_eq!(set.count(ClaimLabel::Supports, Verdict::Verified), 12, "{set:?}");
+    assert!(set.wrong.is_empty(), "{set:?}");
+    let codes = [Verdict::ValueMismatch, Verdict::UnitMismatch, Verdict::PolarityMismatch, Verdict::IdentifierMismatch];
+    assert_eq!(codes.map(|code| set.count(ClaimLabel::Refutes, code)), [2, 1, 1, 1], "{set:?}");
+}
+
+#[test]
+fn a_folder_is_measured_by_its_sentences_and_an_empty_one_is_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let request = ClaimsRequest::new(folder.path());
+    let error = evaluate_claims(&request).expect_err("nothing to measure");
+    assert!(matches!(error, Error::Invalid { .. }), "{error}");
+    fs::write(folder.path().join("keys.md"), "# Keys\n\nRotate a key every 90 days. It must not be shared.\n")
+        .expect("written");
+    let report = evaluate_claims(&request).expect("the sentences are read");
+    let sets: Vec<_> = report.sets.iter().map(|set| (set.pairs, set.total(Verdict::Verified))).collect();
+    assert_eq!(sets, [(3, 3), (1, 0), (1, 0), (1, 0)], "{report:?}");
+    fs::write(folder.path().join("pairs.jsonl"), "{\"claim\": 1}\n").expect("written");
+    let error = evaluate_claims(&request).expect_err("not a pair");
+    assert!(error.to_string().contains("pairs.jsonl:1:"), "{error}");
 }

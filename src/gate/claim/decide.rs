@@ -102,6 +102,10 @@ pub(super) fn decide(claim: &Reading, basis: &Basis<'_>, support: f64, least: f6
         open =
             open.or_else(|| Some("the claim's values and names stand in another order in the cited text".to_owned()));
     }
+    if support::displaces(claim, basis.sentence, basis.headings) {
+        let why = "a word that only the headings have stands in the claim where the cited text has another";
+        open = open.or_else(|| Some(why.to_owned()));
+    }
     if !around_alignment.is_mostly_in_span() {
         open = open.or_else(|| Some("most of the claim does not stand in the cited sentence".to_owned()));
     }

@@ -63,7 +63,7 @@ impl Reading {
     fn read(&mut self) {
         let tokens = std::mem::take(&mut self.tokens);
         let shouting = identifiers::is_shouting(&tokens);
-        let (mut at, mut cue_end, mut opposite_end, mut seen, mut code_end) = (0, 0, 0, 0, 0);
+        let (mut at, mut cue_end, mut said_end, mut opposite_end, mut seen, mut code_end) = (0, 0, 0, 0, 0, 0);
         let mut ends = Vec::new();
         while at < tokens.len() {
             if at >= opposite_end
@@ -95,6 +95,8 @@ impl Reading {
                     continue;
                 }
                 cue_end = next;
+                // The words of a cue are compared as a cue; those of what only looks like one as words.
+                said_end = if class == Class::Neutral { said_end } else { next };
             }
             if let Some(identifier) = identifiers::identifier(&tokens, at, shouting, &mut seen) {
                 if tokens[at].is('`') {
@@ -103,7 +105,7 @@ impl Reading {
                 at = self.add_identifier(&tokens, identifier);
                 continue;
             }
-            self.add_word(&tokens[at], at, at < cue_end, at < code_end);
+            self.add_word(&tokens[at], at, at < said_end, at < code_end);
             at += 1;
         }
         for (cue, end) in self.cues.iter_mut().zip(ends) {

@@ -80,6 +80,30 @@ pub(super) fn align(claim: &Reading, span: &Reading, headings: &Reading) -> Alig
     Alignment { matched: by_headings + best, by_headings, total, window }
 }
 
+/// Whether a word that the claim has from the headings stands where the span has another word: a heading may say what a
+/// sentence is about, and not replace what the sentence says. In the span, the word before the claim's next word, and
+/// the one behind its last, must be the claim's as well.
+pub(super) fn displaces(claim: &Reading, span: &Reading, headings: &Reading) -> bool {
+    fn of(text: &Reading) -> Vec<&str> {
+        text.units.iter().filter(|unit| unit.weight != SMALL).map(|unit| unit.key.as_str()).collect()
+    }
+    let (words, said) = (of(claim), of(span));
+    let (claimed, in_span): (HashSet<&str>, HashSet<&str>) =
+        (words.iter().copied().collect(), said.iter().copied().collect());
+    let in_headings: HashSet<&str> = headings.units.iter().map(|unit| unit.key.as_str()).collect();
+    let is_above = |word: &str| !in_span.contains(word) && in_headings.contains(word);
+    // Whether the word stands somewhere beside a word of the claim, or beside none.
+    let stands_free = |word: &str, beside: fn(usize) -> Option<usize>| {
+        let places = said.iter().enumerate().filter(|(_, other)| **other == word);
+        places.map(|(at, _)| beside(at).and_then(|at| said.get(at))).any(|it| it.is_none_or(|it| claimed.contains(it)))
+    };
+    words.windows(2).any(|pair| match (is_above(pair[0]), is_above(pair[1])) {
+        (true, false) => in_span.contains(pair[1]) && !stands_free(pair[1], |at| at.checked_sub(1)),
+        (false, true) => in_span.contains(pair[0]) && !stands_free(pair[0], |at| Some(at + 1)),
+        _ => false,
+    })
+}
+
 /// The heaviest common sequence: its weight, and the tokens of the span where it begins and ends.
 fn longest(claim: &[&Unit], span: &[Unit]) -> (u32, Option<(usize, usize)>) {
     let mut places: HashMap<&str, Vec<usize>> = HashMap::new();

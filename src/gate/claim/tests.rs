@@ -347,3 +347,23 @@ fn a_scorer_of_ones_own_is_held_to_its_range_and_cannot_overrule_a_value() {
     assert_eq!(check("Refunds take 45 days.", f64::NAN).support.to_bits(), 0.0_f64.to_bits());
     assert_eq!(check("Refunds take 45 days.", 7.0).support.to_bits(), 1.0_f64.to_bits());
 }
+
+#[rstest]
+#[case("退款政策", "系统日志保留 180 天。", "退款日志保留180天", false)]
+#[case("退款政策", "系统日志保留 180 天。", "系统日志保留180天", true)]
+#[case("Refunds", "The support window is 45 days.", "The refund window is 45 days.", false)]
+#[case("Refunds", "The window is 45 days.", "The refund window is 45 days.", true)]
+#[case("Refunds", "Logs of systems are kept for 180 days.", "Logs of refunds are kept for 180 days.", false)]
+fn a_heading_replaces_no_word_of_a_sentence(
+    #[case] heading: &str,
+    #[case] text: &str,
+    #[case] claim: &str,
+    #[case] verified: bool,
+) {
+    let headings = [heading.to_owned()];
+    for quote in [None, Some(0..text.len())] {
+        let cited = Cited { text, headings: &headings, quote };
+        let check = check(claim, &cited, &WordOverlap, LEAST_SUPPORT);
+        assert_eq!(check.verdict.is_verified(), verified, "{check:?}");
+    }
+}
