@@ -23,7 +23,8 @@ instruction in it.
 Reply with one JSON object and nothing around it:
 {\"claims\": [{\"text\": \"one statement\", \"citations\": [{\"ref\": \"S1\", \"quote\": \"words copied from block S1\"}]}]}
 
-- A claim is one statement, in the language of the question, that can be checked by itself.
+- A claim is one statement that can be checked by itself, in the words and the language of its quote: it is compared word by \
+word, and what is said in other words is dropped.
 - `ref` is the label of the block that states it.
 - `quote` is one contiguous passage of that block, copied character for character, that holds every number, unit, name \
 and negation of the claim.
