@@ -119,7 +119,7 @@ const OPPOSITES: &[(&str, &str)] = &[
     ),
     (
         "activate,activates,activated,activating,activation,induce,induces,induced,promote,promotes,promoted,stimulate,stimulates,stimulated,激活,促进",
-        "inhibit,inhibits,inhibited,inhibiting,inhibition,suppress,suppresses,suppressed,block,blocks,blocked,repress,represses,repressed,deactivate,deactivated,抑制,阻断",
+        "inhibit,inhibits,inhibited,inhibiting,inhibition,suppress,suppresses,suppressed,block,blocks,blocked,repress,represses,repressed,deactivate,deactivates,deactivated,deactivating,抑制,阻断",
     ),
     ("sensitive,sensitivity", "resistant,resistance"),
     ("safe,safely,安全", "unsafe,dangerous,harmful,危险,不安全"),
