@@ -127,10 +127,11 @@ pub use config::{AnswerSettings, ChunkSettings, Config, DeclaredBy, SourceConfig
 pub use context::{ContextRequest, Evidence};
 pub use error::{DatabaseError, Error, Failure, Result};
 pub use eval::{
-    BeirCase, BeirReport, BeirRequest, BenignSet, CaseRequest, CitedClaim, ClaimLabel, ClaimMetrics, ClaimsReport,
-    ClaimsRequest, ClaimsSet, EvalCase, EvalHit, EvalMetric, EvalReport, EvalRequest, EvalSet, HeldThreshold,
-    InjectionReport, InjectionRequest, InjectionSet, Mutation, RankScores, RetrievalMetrics, ShownCheck, Threshold,
-    WrongClaim, evaluate_beir, evaluate_claims, evaluate_injection,
+    BeirCase, BeirReport, BeirRequest, BenignSet, Bound, CaseAnswer, CaseRequest, CitedClaim, ClaimLabel, ClaimMetrics,
+    ClaimsReport, ClaimsRequest, ClaimsSet, EvalCase, EvalHit, EvalMetric, EvalReport, EvalRequest, EvalSet,
+    Experiment, HeldThreshold, InjectionReport, InjectionRequest, InjectionSet, Missed, Mutation, QualifyReport,
+    QualifyRequest, RankScores, RetrievalMetrics, ShownCheck, Threshold, WrongClaim, evaluate_beir, evaluate_claims,
+    evaluate_injection, qualify,
 };
 pub use evidence::budget::{ApproximateTokens, TokenCounter};
 pub use evidence::prompt::EvidenceBlock;

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::cases::CaseRequest;
+use super::evaluate::EvalRequest;
 use super::unit::Place;
+use crate::answer::{Answer, AnswerRequest, Extractive, Strategy};
 use crate::context::{ContextRequest, Evidence};
 use crate::error::{Error, Result};
 use crate::gate::source::{SourceFault, SourceFile};
@@ -20,6 +22,9 @@ const SPARE: usize = 4;
 /// The fewest and the most hits that evidence is taken from.
 const CANDIDATES: (usize, usize) = (32, 1000);
 
+/// The most chunks that a call of an answer finds.
+const MOST_ANSWERED: usize = 100;
+
 /// The limits of cases that set none.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
@@ -27,6 +32,14 @@ pub(crate) struct Limits {
     pub max_chars: usize,
     pub allow_unverified_source: bool,
     pub expected_policy: Option<ExpectedPolicy>,
+    pub answer: Option<Strategy>,
+}
+
+impl Limits {
+    pub(crate) fn of(request: &EvalRequest) -> Self {
+        let EvalRequest { k, max_chars, allow_unverified_source, expected_policy, answer, .. } = *request;
+        Self { k, max_chars, allow_unverified_source, expected_policy, answer }
+    }
 }
 
 /// A case's run.
@@ -36,6 +49,8 @@ pub(crate) struct Asked {
     pub k: usize,
     pub max_chars: usize,
     pub evidence: Evidence,
+    /// The answer, where one was asked for.
+    pub answer: Option<Answer>,
 }
 
 /// A chunk of a run's ranking.
@@ -81,7 +96,17 @@ pub(crate) fn ask(store: &Store, requests: &[CaseRequest], limits: &Limits) -> R
                 hint: "evaluate it again".into(),
             });
         }
-        asked.push(Asked { request: request.clone(), k, max_chars, evidence });
+        let answer = limits.answer.map(|strategy| {
+            let answer = AnswerRequest {
+                strategy,
+                top_k: k.min(MOST_ANSWERED),
+                max_chars: Some(max_chars),
+                allow_unverified_source: limits.allow_unverified_source,
+                ..AnswerRequest::new(&request.query, &Extractive)
+            };
+            store.answer(&answer).map_err(|error| of_case(&request.id, error))
+        });
+        asked.push(Asked { request: request.clone(), k, max_chars, evidence, answer: answer.transpose()? });
     }
     Ok(asked)
 }

@@ -7,6 +7,7 @@ use super::ask::{self, Limits};
 use super::cases::EvalSet;
 use super::score::{self, EvalCase, HeldThreshold};
 use super::threshold::{EvalMetric, Threshold};
+use crate::answer::Strategy;
 use crate::error::{Error, Result};
 use crate::search::ExpectedPolicy;
 use crate::store::Store;
@@ -24,11 +25,20 @@ pub struct EvalRequest {
     pub allow_unverified_source: bool,
     /// Settings that the caller relies on.
     pub expected_policy: Option<ExpectedPolicy>,
+    /// Also answer each question from the store's own sentences, by this strategy, and score the answers.
+    pub answer: Option<Strategy>,
 }
 
 impl Default for EvalRequest {
     fn default() -> Self {
-        Self { k: 10, max_chars: 6000, thresholds: Vec::new(), allow_unverified_source: false, expected_policy: None }
+        Self {
+            k: 10,
+            max_chars: 6000,
+            thresholds: Vec::new(),
+            allow_unverified_source: false,
+            expected_policy: None,
+            answer: None,
+        }
     }
 }
 
@@ -62,9 +72,7 @@ impl Store {
         if request.k == 0 {
             return Err(Error::Invalid { message: "k is 0; metrics need 1 rank or more".into() });
         }
-        let EvalRequest { k, max_chars, allow_unverified_source, expected_policy, .. } = *request;
-        let limits = Limits { k, max_chars, allow_unverified_source, expected_policy };
-        let asked = ask::ask(self, set.requests(), &limits)?;
+        let asked = ask::ask(self, set.requests(), &Limits::of(request))?;
         let reread = asked.iter().map(|asked| asked.reread(self)).collect::<Result<Vec<_>>>()?;
 
         let generation = asked.first().map_or(0, |asked| asked.evidence.manifest.generation);
@@ -76,6 +84,6 @@ impl Store {
         thresholds.extend(set.thresholds().iter().filter(given));
         let thresholds = score::hold(&thresholds, &metrics);
         let passed = thresholds.iter().all(|held| held.passed);
-        Ok(EvalReport { retriever: "bm25", k, generation, metrics, thresholds, passed, results })
+        Ok(EvalReport { retriever: "bm25", k: request.k, generation, metrics, thresholds, passed, results })
     }
 }

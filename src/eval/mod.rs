@@ -15,6 +15,7 @@ mod injection;
 mod jsonl;
 mod metrics;
 mod mutate;
+mod qualify;
 mod run;
 mod score;
 mod threshold;
@@ -26,8 +27,9 @@ pub use claims_metrics::{CitedClaim, ClaimMetrics};
 pub use evaluate::{EvalReport, EvalRequest};
 pub use injection::{BenignSet, InjectionReport, InjectionRequest, InjectionSet, evaluate_injection};
 pub use mutate::Mutation;
+pub use qualify::{Bound, Experiment, Missed, QualifyReport, QualifyRequest, qualify};
 pub use run::{BeirCase, BeirReport, BeirRequest, RetrievalMetrics, evaluate_beir};
-pub use score::{EvalCase, EvalHit, HeldThreshold, RankScores, ShownCheck};
+pub use score::{CaseAnswer, EvalCase, EvalHit, HeldThreshold, RankScores, ShownCheck};
 pub use threshold::{EvalMetric, Threshold};
 
 #[cfg(test)]

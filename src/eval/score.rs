@@ -5,7 +5,10 @@ use super::cases::Labels;
 use super::metrics::{Judgements, Metrics, Ranking};
 use super::threshold::{EvalMetric, Threshold};
 use super::unit::Unit;
+use crate::answer::Answer;
 use crate::context::Evidence;
+use crate::gate::claim::{self, Cited, LEAST_SUPPORT, WordOverlap};
+use crate::gate::verdict::Verdict;
 use crate::model::Citation;
 
 /// A case's run and what it came to.
@@ -30,8 +33,20 @@ pub struct EvalCase {
     pub expect_abstain: bool,
     /// How good the ranking is; `None` where the case does not say what is relevant, or that nothing is.
     pub ranking: Option<RankScores>,
+    /// The answer, where one was asked for.
+    pub answer: Option<CaseAnswer>,
     /// What is wrong, in words; empty for a case as it should be.
     pub faults: Vec<String>,
+}
+
+/// An answer, and which of the expected facts it establishes.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CaseAnswer {
+    /// The answer, with everything that was published and dropped.
+    pub answer: Answer,
+    /// For each expected fact, in the order of the case, whether a verified span establishes it.
+    pub established: Vec<bool>,
 }
 
 /// A chunk of a ranking.
@@ -109,6 +124,7 @@ pub(crate) fn case(asked: Asked, reread: &[Reread], labels: &Labels) -> EvalCase
         evidence: asked.evidence,
         expect_abstain: labels.expect_abstain,
         ranking: ranking.as_ref().map(|(scores, _)| *scores),
+        answer: asked.answer.map(|answer| CaseAnswer::new(answer, &labels.expected_facts)),
         faults: Vec::new(),
         hits: Vec::new(),
     };
@@ -178,6 +194,13 @@ fn faults(case: &EvalCase, labels: &Labels, missed: Vec<&Unit>) -> Vec<String> {
             faults.push(format!("{place} is unsafe by rule {rule}"));
         }
     }
+    if let Some(CaseAnswer { answer, established }) = &case.answer {
+        if case.expect_abstain && answer.answered() {
+            faults.push("an answer, although nothing answers the question".into());
+        }
+        let missing = labels.expected_facts.iter().zip(established).filter(|(_, established)| !**established);
+        faults.extend(missing.map(|(fact, _)| format!("the answer does not establish: {fact}")));
+    }
     if case.exceeds_budget() {
         faults.push(format!("the prompt is longer than {} characters", case.max_chars));
     }
@@ -200,6 +223,25 @@ impl EvalCase {
     }
 }
 
+impl CaseAnswer {
+    fn new(answer: Answer, facts: &[String]) -> Self {
+        let established = facts.iter().map(|fact| answer.published.iter().any(|it| establishes(&it.span.text, fact)));
+        let established = established.collect();
+        Self { answer, established }
+    }
+
+    fn verdicts(&self) -> impl Iterator<Item = Verdict> {
+        let claims = self.answer.verification.claims.iter();
+        claims.flat_map(|claim| &claim.citations).map(|citation| citation.verdict)
+    }
+}
+
+/// Whether a text states a fact, by the gate's own rule for a claim without a quote.
+fn establishes(text: &str, fact: &str) -> bool {
+    let cited = Cited { text, headings: &[], quote: None };
+    claim::check(fact, &cited, &WordOverlap, LEAST_SUPPORT).verdict.is_verified()
+}
+
 fn is_answerable(labels: &Labels) -> bool {
     labels.relevant.as_ref().is_some_and(|units| !units.is_empty()) || !labels.expected_facts.is_empty()
 }
@@ -209,6 +251,7 @@ pub(crate) fn totals(cases: &[EvalCase], labels: &[Labels]) -> Vec<(EvalMetric, 
     let ranked = || cases.iter().filter_map(|case| case.ranking);
     let shown = || cases.iter().flat_map(|case| &case.shown);
     let judged = || cases.iter().zip(labels);
+    let answers = || cases.iter().filter_map(|case| case.answer.as_ref());
     let value = |metric| match metric {
         EvalMetric::RecallAtK => mean(ranked().map(|scores| scores.recall)),
         EvalMetric::HitRate => mean(ranked().map(|scores| scores.hit)),
@@ -229,6 +272,11 @@ pub(crate) fn totals(cases: &[EvalCase], labels: &[Labels]) -> Vec<(EvalMetric, 
         ),
         EvalMetric::UnsafeEvidenceRate => share(shown().map(|check| check.unsafe_rule.is_some())),
         EvalMetric::PromptBudgetViolationRate => share(cases.iter().map(EvalCase::exceeds_budget)),
+        EvalMetric::CitationResolvability => {
+            share(answers().flat_map(CaseAnswer::verdicts).map(|verdict| verdict != Verdict::UnknownReference))
+        }
+        EvalMetric::ClaimCitationPrecision => share(answers().flat_map(CaseAnswer::verdicts).map(Verdict::is_verified)),
+        EvalMetric::ClaimCoverage => share(answers().flat_map(|answer| answer.established.iter().copied())),
     };
     EvalMetric::ALL.into_iter().map(|metric| (metric, value(metric))).collect()
 }

@@ -30,11 +30,17 @@ pub enum EvalMetric {
     UnsafeEvidenceRate,
     /// The share of prompts that are longer than their budget.
     PromptBudgetViolationRate,
+    /// The share of the citations of answers whose reference means something in the store.
+    CitationResolvability,
+    /// The share of the citations of answers that were verified.
+    ClaimCitationPrecision,
+    /// The share of the expected facts that a verified span of their answer establishes.
+    ClaimCoverage,
 }
 
 impl EvalMetric {
     /// Every metric, in the order of reports.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 14] = [
         Self::RecallAtK,
         Self::HitRate,
         Self::Mrr,
@@ -46,6 +52,9 @@ impl EvalMetric {
         Self::ForbiddenSourceRate,
         Self::UnsafeEvidenceRate,
         Self::PromptBudgetViolationRate,
+        Self::CitationResolvability,
+        Self::ClaimCitationPrecision,
+        Self::ClaimCoverage,
     ];
 
     /// The stable name: in thresholds and in JSON.
@@ -63,6 +72,9 @@ impl EvalMetric {
             Self::ForbiddenSourceRate => "forbidden_source_rate",
             Self::UnsafeEvidenceRate => "unsafe_evidence_rate",
             Self::PromptBudgetViolationRate => "prompt_budget_violation_rate",
+            Self::CitationResolvability => "citation_resolvability",
+            Self::ClaimCitationPrecision => "claim_citation_precision",
+            Self::ClaimCoverage => "claim_coverage",
         }
     }
 

@@ -107,6 +107,17 @@ pub(crate) fn headings(conn: &Connection, chunk_no: i64) -> Result<Vec<String>> 
     parse_headings(&json.ok_or_else(|| missing(chunk_no))?, chunk_no)
 }
 
+/// The numbers of at most `limit` chunks that can be evidence, in the order of their hashes: a sample without a pattern,
+/// always the same.
+pub(crate) fn sample(conn: &Connection, limit: usize) -> Result<Vec<i64>> {
+    let sql = "SELECT chunk_no FROM chunks WHERE heading_only = 0 AND unsafe_reason IS NULL \
+               ORDER BY content_digest, chunk_no LIMIT ?1";
+    let mut statement = conn.prepare_cached(sql)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let numbers = statement.query_map([limit], |row| row.get(0))?;
+    Ok(numbers.collect::<rusqlite::Result<_>>()?)
+}
+
 /// How many chunks are live.
 pub(crate) fn count(conn: &Connection) -> Result<u64> {
     Ok(conn.prepare_cached("SELECT count(*) FROM chunks")?.query_row([], |row| row.get(0))?)

@@ -90,7 +90,12 @@ fn run(commands: &[&str]) -> Vec<(i32, String)> {
     let binary = Path::new(env!("CARGO_BIN_EXE_ragdb"));
     let mut script = String::new();
     for command in commands {
-        let command = command.replace("cargo run --release --", "ragdb");
+        // An example is built as this test is, so that nothing but the example is left to compile.
+        let profile = if cfg!(debug_assertions) { "" } else { "--release " };
+        let manifest = repository("Cargo.toml").display().to_string();
+        let example = format!("cargo run --quiet {profile}--manifest-path {manifest} --example");
+        let command = command.replace("cargo run --release --example", &example);
+        let command = command.replace("cargo run --release -- ", "ragdb ");
         let _ = write!(script, "{{ {command}\n}} </dev/null\nprintf '\\n\\036%d\\n' \"$?\"\n");
     }
     let inherited = std::env::var_os("PATH").expect("a PATH");

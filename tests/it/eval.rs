@@ -2,6 +2,7 @@
 //! answer, and in the long form on public data sets. `docs/relevance.md` has the figures and what to run for them.
 
 mod cases;
+mod qualify;
 
 use std::collections::BTreeMap;
 use std::fs;

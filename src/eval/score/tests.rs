@@ -86,7 +86,7 @@ fn asked(set: &EvalSet, case: usize, shown: Vec<Shown>, refused: Vec<Refused>) -
     .unwrap();
     let manifest = Manifest { shown, refused, ..manifest };
     let evidence = Evidence { manifest, prompt: "退款 45".into() };
-    Asked { request: set.requests()[case].clone(), k: 2, max_chars: 5, evidence }
+    Asked { request: set.requests()[case].clone(), k: 2, max_chars: 5, evidence, answer: None }
 }
 
 const GOOD: Reread = Reread { verbatim: true, stale: false, unsafe_rule: None };
@@ -178,4 +178,14 @@ fn what_nothing_was_counted_for_has_no_value_and_misses_its_threshold() {
         Threshold::new("prompt_budget_violation_rate", 0.0).unwrap(),
     ];
     assert_eq!(hold(&limits, &found).iter().map(|held| held.passed).collect::<Vec<_>>(), [false, false, true]);
+}
+
+#[rstest]
+#[case("Orders may be returned within 45 days.", "Orders may be returned within 45 days.", true)]
+#[case("# Window\n\nOrders may be returned within 45 days.", "Orders may be returned within 45 days.", true)]
+#[case("Orders may be returned within 45 days.", "Orders may be returned within 900 days.", false)]
+#[case("Orders may be returned within 45 days.", "Orders may not be returned within 45 days.", false)]
+#[case("Orders may be returned within 45 days.", "Orders are free.", false)]
+fn a_fact_is_established_by_the_gate_s_own_rule(#[case] text: &str, #[case] fact: &str, #[case] expected: bool) {
+    assert_eq!(establishes(text, fact), expected);
 }

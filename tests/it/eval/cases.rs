@@ -158,3 +158,25 @@ fn the_seed_cases_pass_its_thresholds() {
     assert!(report.passed, "{:#?}\n{faults:#?}", report.thresholds);
     assert_eq!(report.thresholds.len(), 7);
 }
+
+#[test]
+fn answers_are_scored_by_the_facts_that_they_establish() {
+    let project = Project::synced();
+    let case = |id: &str, query: &str, facts: &[&str]| json!({"id": id, "query": query, "expected_facts": facts});
+    let lines = [
+        case("one", "how often to rotate a key", &["Rotate a key every 90 days."]),
+        case("other", "how many times may a key be used", &["A key may be used 900 times a minute."]),
+        json!({"id": "none", "query": "payroll tax deadline", "relevant": []}),
+    ];
+    project.write("cases.jsonl", lines.map(|line| format!("{line}\n")).concat());
+    let (code, report) = project.json(&["eval", "cases.jsonl", "--answer", "--threshold", "claim_coverage=0.5"]);
+    let metrics = &report["metrics"];
+    assert_eq!((code, &metrics["claim_coverage"]), (0, &json!(0.5)), "{report:#}");
+    assert_eq!((&metrics["claim_citation_precision"], &metrics["citation_resolvability"]), (&json!(1.0), &json!(1.0)));
+    assert_eq!(report["results"][0]["answer"]["established"], json!([true]));
+    let faults = &report["results"][1]["faults"];
+    assert_eq!(*faults, json!(["the answer does not establish: A key may be used 900 times a minute."]));
+    assert_eq!(report["results"][2]["answer"]["stop_reason"], json!("abstained_no_evidence"));
+    let (code, report) = project.json(&["eval", "cases.jsonl", "--threshold", "claim_coverage=0"]);
+    assert_eq!((code, &report["metrics"]["claim_coverage"]), (1, &Value::Null));
+}

@@ -19,7 +19,7 @@ pub use answer::{AnswerArgs, ModelArgs};
 pub use cite::{CiteArgs, CiteCheckArgs, CiteCommand, CiteLockArgs};
 pub use evidence::ContextArgs;
 pub use judge::{AnswersArgs, Form, VerifyArgs};
-pub use upkeep::{CheckArgs, CompletionsArgs, EvalArgs, ManArgs, MigrateArgs, OptimizeArgs};
+pub use upkeep::{CheckArgs, CompletionsArgs, EvalArgs, ManArgs, MigrateArgs, OptimizeArgs, QualifyArgs};
 pub use verbs::{ChunkingArgs, DiffArgs, InitArgs, LogArgs, SearchArgs, ShowArgs, SqlArgs, StatusArgs, SyncArgs};
 
 const EXIT_CODES: &str = "\
@@ -92,6 +92,7 @@ pub enum Command {
     Diff(DiffArgs),
     Show(ShowArgs),
     Eval(EvalArgs),
+    Qualify(QualifyArgs),
     Check(CheckArgs),
     Sql(SqlArgs),
     Optimize(OptimizeArgs),

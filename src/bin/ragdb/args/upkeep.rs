@@ -6,6 +6,7 @@ use clap::{ArgGroup, Args};
 use clap_complete::Shell;
 use ragdb::Threshold;
 
+use super::answer::StrategyArg;
 use super::verbs::{ChunkingArgs, parse_share};
 
 /// Measure the store on labelled questions, or a part of ragdb on a labelled data set.
@@ -64,6 +65,10 @@ pub struct EvalArgs {
     /// Also show chunks whose source folder can't be opened
     #[arg(long, requires = "file")]
     pub allow_unverified_source: bool,
+    /// Also answer each question of FILE from the store's own sentences, and score the answers
+    #[arg(long, requires = "file", value_name = "STRATEGY", num_args = 0..=1, require_equals = true,
+        default_missing_value = "single")]
+    pub answer: Option<StrategyArg>,
     /// Fail with exit code 1 where nDCG@k of DIR is below this, 0 to 1
     #[arg(long, value_name = "X", value_parser = parse_share)]
     pub min_ndcg: Option<f64>,
@@ -85,6 +90,31 @@ const DATA_SETS: [&str; 9] =
 fn parse_threshold(text: &str) -> Result<Threshold, String> {
     let (metric, limit) = text.split_once('=').ok_or("expected METRIC=X")?;
     Threshold::new(metric, parse_share(limit)?).map_err(|error| error.to_string())
+}
+
+/// Break good answers on purpose, and prove that the gate notices.
+///
+/// Without arguments, an answer of twelve claims about a small corpus of ragdb's own is broken in every way, in a
+/// temporary folder. With --corpus, sentences of the store with numbers, denials and identifiers are taken; with FILE, the
+/// expected facts of its cases (the file of `ragdb eval`). Those that are verified are broken; each must be noticed. The
+/// exit code is 1 where one is not.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  ragdb qualify
+  ragdb qualify --corpus --sample 500
+  ragdb qualify cases.jsonl")]
+pub struct QualifyArgs {
+    /// Cases about the store, whose expected facts are broken
+    #[arg(value_name = "FILE", conflicts_with = "corpus")]
+    pub file: Option<PathBuf>,
+    /// Break sentences of the store
+    #[arg(long)]
+    pub corpus: bool,
+    /// Take at most N sentences, 1 to 10000
+    #[arg(long, value_name = "N", default_value_t = 100, requires = "corpus",
+        value_parser = clap::value_parser!(u16).range(1..=10_000))]
+    pub sample: u16,
 }
 
 /// Check the store against itself and its sources.

@@ -13,6 +13,7 @@ mod log;
 mod man;
 mod migrate;
 mod optimize;
+mod qualify;
 mod search;
 mod show;
 mod sql;
@@ -40,6 +41,7 @@ pub fn run(command: &Command, context: &mut Context) -> Result<Outcome, Stop> {
         Command::Diff(args) => diff::run(args, context),
         Command::Show(args) => show::run(args, context),
         Command::Eval(args) => eval::run(args, context),
+        Command::Qualify(args) => qualify::run(args, context),
         Command::Check(args) => check::run(args, context),
         Command::Sql(args) => sql::run(args, context),
         Command::Optimize(args) => optimize::run(args, context),

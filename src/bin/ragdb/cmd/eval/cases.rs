@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use ragdb::{Citation, EvalCase, EvalReport, EvalRequest, EvalSet, ExpectedPolicy, HeldThreshold};
+use ragdb::{CaseAnswer, Citation, EvalCase, EvalReport, EvalRequest, EvalSet, ExpectedPolicy, HeldThreshold};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -49,7 +49,18 @@ struct CaseView {
     hits: Vec<HitView>,
     shown: Vec<ShownView>,
     refused: Vec<RefusedView>,
+    answer: Option<AnswerView>,
     faults: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct AnswerView {
+    answer: String,
+    stop_reason: &'static str,
+    calls: u32,
+    published: usize,
+    dropped: usize,
+    established: Vec<bool>,
 }
 
 #[derive(Serialize)]
@@ -97,6 +108,7 @@ pub fn run(file: &Path, args: &EvalArgs, context: &mut Context) -> Result<Outcom
         thresholds: args.thresholds.clone(),
         allow_unverified_source: args.allow_unverified_source,
         expected_policy: context.config()?.as_ref().map(ExpectedPolicy::from),
+        answer: args.answer.map(|strategy| strategy.0),
         ..EvalRequest::default()
     };
     let set = EvalSet::load(file)?;
@@ -177,6 +189,14 @@ impl From<EvalCase> for CaseView {
             hits: hits.collect(),
             shown: shown.collect(),
             refused: refused.collect(),
+            answer: case.answer.map(|CaseAnswer { answer, established, .. }| AnswerView {
+                stop_reason: answer.stop_reason.as_str(),
+                calls: answer.calls,
+                published: answer.published.len(),
+                dropped: answer.dropped.len(),
+                answer: answer.text,
+                established,
+            }),
             faults: case.faults,
         }
     }
