@@ -6,6 +6,7 @@
 
 mod amount;
 mod bounds;
+mod contained;
 mod cues;
 mod dates;
 mod decide;
@@ -136,6 +137,9 @@ pub(crate) struct ClaimCheck {
 
 /// Holds a claim to what it cites. `least` is the support that a claim needs to be verified.
 pub(crate) fn check(claim: &str, cited: &Cited<'_>, scorer: &dyn SupportScorer, least: f64) -> ClaimCheck {
+    if claim.chars().any(is_hidden) {
+        return refused("the claim has characters that are not seen");
+    }
     if claim.len() > MAX_CLAIM_BYTES || cited.text.len() > MAX_TEXT_BYTES {
         return refused("the claim or the cited text is too long to be read");
     }
@@ -151,7 +155,8 @@ pub(crate) fn check(claim: &str, cited: &Cited<'_>, scorer: &dyn SupportScorer, 
     }
     let pieces = sentence::pieces(cited.text);
     let headings = cited.headings.join("\n");
-    let checker = Checker { claim, reading, scorer, least, heading_reading: Reading::of(&headings), headings };
+    let heading_reading = Reading::of(&headings);
+    let checker = Checker { claim, text: cited.text, reading, scorer, least, heading_reading, headings };
     match &cited.quote {
         None => checker.unquoted(&pieces),
         Some(range) => match cited.text.get(range.clone()).filter(|quote| !quote.trim().is_empty()) {
@@ -197,8 +202,16 @@ fn refused(detail: &str) -> ClaimCheck {
     }
 }
 
+/// Characters that a claim could carry unseen to whoever, or whatever, reads it: tags, direction controls, invisible
+/// operators. Joiners and marks of the writing systems are no such characters.
+fn is_hidden(c: char) -> bool {
+    matches!(c, '\u{e0000}'..='\u{e0fff}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{200b}' | '\u{feff}')
+        || c.is_control() && !matches!(c, '\n' | '\r' | '\t')
+}
+
 struct Checker<'a> {
     claim: &'a str,
+    text: &'a str,
     reading: Reading,
     scorer: &'a dyn SupportScorer,
     least: f64,
@@ -218,12 +231,19 @@ impl Checker<'_> {
     }
 
     fn quoted(&self, quote: &str, range: &Range<usize>, pieces: &[Piece]) -> ClaimCheck {
-        let around = pieces.iter().filter(|piece| piece.range.start < range.end && range.start < piece.range.end);
-        let sentence = around.map(|piece| piece.says.as_str()).collect::<Vec<_>>().join(" ");
+        let meets = |piece: &Piece| piece.range.start < range.end && range.start < piece.range.end;
+        let first = pieces.iter().position(meets).unwrap_or(pieces.len());
+        let around = &pieces[first..pieces.iter().rposition(meets).map_or(first, |last| last + 1)];
+        let sentence = around.iter().map(|piece| piece.says.as_str()).collect::<Vec<_>>().join(" ");
         let support = self.support(&sentence);
         let (quote, sentence) = (Reading::of(quote), Reading::of(&sentence));
         let basis = Basis { region: &quote, sentence: &sentence, headings: &self.heading_reading };
-        let outcome = decide::decide(&self.reading, &basis, support, self.least);
+        let mut outcome = decide::decide(&self.reading, &basis, support, self.least);
+        if outcome.verdict.is_verified()
+            && let Err(why) = self.is_said(pieces, first..first + around.len())
+        {
+            outcome = Outcome::unsupported(why);
+        }
         self.report(outcome, support, range.clone(), Some(&quote))
     }
 
@@ -234,14 +254,19 @@ impl Checker<'_> {
         // Halfway between what a quote needs and every word.
         let least = f64::midpoint(self.least.min(1.0), 1.0);
         let mut best: Option<(bool, f64, Outcome, &Piece, Reading)> = None;
-        for piece in pieces {
+        for (index, piece) in pieces.iter().enumerate() {
             let support = self.support(&piece.says);
             if best.as_ref().is_some_and(|(verified, most, ..)| *verified && *most >= support) {
                 continue;
             }
             let region = Reading::of(&piece.says);
             let basis = Basis { region: &region, sentence: &region, headings: &self.heading_reading };
-            let outcome = decide::decide(&self.reading, &basis, support, least);
+            let mut outcome = decide::decide(&self.reading, &basis, support, least);
+            if outcome.verdict.is_verified()
+                && let Err(why) = self.is_said(pieces, index..index + 1)
+            {
+                outcome = Outcome::unsupported(why);
+            }
             let verified = outcome.verdict.is_verified();
             let better = best.as_ref().is_none_or(|(had, most, ..)| (verified, support) > (*had, *most));
             if better {
@@ -261,6 +286,33 @@ impl Checker<'_> {
             }
             None => self.report(Outcome::unsupported("the cited text has no sentence"), 0.0, 0..0, None),
         }
+    }
+
+    /// Whether these pieces say the claim, and nothing above them takes it back.
+    fn is_said(&self, pieces: &[Piece], cited: Range<usize>) -> Result<(), &'static str> {
+        let cited_pieces = &pieces[cited.clone()];
+        let joined = |part: fn(&Piece, &str) -> String| {
+            Reading::of(&cited_pieces.iter().map(|piece| part(piece, self.text)).collect::<Vec<_>>().join(" "))
+        };
+        let contained = |sentence: &Reading| contained::contains(&self.reading, sentence, &self.heading_reading);
+        let says = joined(|piece, _| piece.says.clone());
+        contained(&says).or_else(|why| {
+            // A row of a table may be claimed as it is written, without its headings.
+            contained(&joined(|piece, text| text[piece.range.clone()].to_owned())).map_err(|_| why)
+        })?;
+        let takes_back = |text: &Reading| text.cues.iter().any(|cue| contained::takes_back(cue.class));
+        let denies = |text: &Reading| text.cues.iter().any(|cue| contained::denies(cue.class));
+        if let Some(lead) = sentence::lead_in(pieces, cited.start, self.text) {
+            let lead = Reading::of(lead);
+            if takes_back(&lead) || contained::is_false(&lead) {
+                return Err("the list that it stands in is introduced by a condition, a demand or a denial");
+            }
+        }
+        let innermost = Reading::of(self.headings.rsplit('\n').next().unwrap_or_default());
+        if (denies(&innermost) || contained::is_false(&innermost)) && !denies(&self.reading) {
+            return Err("the heading that it stands under denies something");
+        }
+        Ok(())
     }
 
     fn report(&self, outcome: Outcome, support: f64, span: Range<usize>, region: Option<&Reading>) -> ClaimCheck {

@@ -43,6 +43,9 @@ const TYING: &str = " of in on at to for from with into onto and or but as by th
     via not no if when while will would can could may might must shall should we you they he she i our your their his her \
     在 于 有 会 和 与 及 或 而 但 对 从 到 向 把 将 被 由 里 中 上 可 以 能 ";
 
+/// Marks that close a sentence behind its end.
+const CLOSING: &str = "*_`\"')]}”’」』";
+
 fn listed(list: &str, word: &str) -> bool {
     !word.contains(' ') && list.contains(&format!(" {word} "))
 }
@@ -113,7 +116,8 @@ impl Reading {
             cue.anchor =
                 self.units[from..].iter().take(12).find(|unit| unit.weight > SMALL).map(|unit| unit.key.clone());
         }
-        self.question = tokens.last().is_some_and(|token| token.is('?'));
+        let closes = |token: &&Token| token.kind == Kind::Mark && !token.is('?') && CLOSING.contains(&token.folded[..]);
+        self.question = tokens.iter().rev().find(|token| !closes(token)).is_some_and(|token| token.is('?'));
         self.tokens = tokens;
     }
 

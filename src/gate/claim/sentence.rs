@@ -31,7 +31,13 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     let mut block: Option<Range<usize>> = None;
     let mut fence: Option<&str> = None;
     let mut header: Option<Vec<String>> = None;
-    for line in lines(text) {
+    let mut lines = lines(text).peekable();
+    let comments = comments(text);
+    while let Some(line) = lines.next() {
+        let comment = comments.get(comments.partition_point(|comment| comment.end <= line.start));
+        if comment.is_some_and(|comment| comment.start <= line.start && line.start + line.text.len() < comment.end) {
+            continue;
+        }
         let body = line.text.trim_start_matches(|c: char| c.is_whitespace() || c == '>');
         let start = line.start + line.text.len() - body.len();
         let body = body.trim_end();
@@ -54,7 +60,10 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
         } else if marker.is_some() {
             fence = marker;
         } else if row {
-            header = Some(table_row(body, whole, header.take(), &mut pieces));
+            // A chunk may begin inside a table: its first row is no heading then.
+            let ruled = lines.peek().is_some_and(|next| is_rule(next.text));
+            let known = if header.is_none() && !ruled { Some(Vec::new()) } else { header.take() };
+            header = Some(table_row(body, whole, known, &mut pieces));
         } else if alone {
             if !body.is_empty() {
                 pieces.push(Piece { range: whole, says: body.trim_start_matches('#').trim().to_owned() });
@@ -65,6 +74,19 @@ pub(super) fn pieces(text: &str) -> Vec<Piece> {
     }
     sentences(text, block, &mut pieces);
     pieces
+}
+
+/// The sentence that introduces the list in which the piece with this index stands.
+pub(super) fn lead_in<'a>(pieces: &'a [Piece], index: usize, text: &str) -> Option<&'a str> {
+    let starts_item = |piece: &Piece| {
+        let line = text[..piece.range.start].rfind('\n').map_or(0, |at| at + 1);
+        is_item(text[line..piece.range.end].trim_start_matches(|c: char| c.is_whitespace() || c == '>'))
+    };
+    if !starts_item(pieces.get(index)?) {
+        return None;
+    }
+    let lead = pieces[..index].iter().rev().find(|piece| !starts_item(piece))?;
+    lead.says.trim_end_matches(['*', '_']).ends_with([':', '\u{ff1a}']).then_some(lead.says.as_str())
 }
 
 fn is_item(body: &str) -> bool {
@@ -84,10 +106,29 @@ fn cells(row: &str) -> Vec<String> {
     row.split('|').map(|cell| cell.trim().to_owned()).collect()
 }
 
+/// Whether a line is the rule below a table's heading.
+fn is_rule(line: &str) -> bool {
+    let line = line.trim_start_matches(|c: char| c.is_whitespace() || c == '>');
+    line.contains('-')
+        && cells(line).iter().all(|cell| !cell.is_empty() && cell.chars().all(|c| matches!(c, '-' | ':')))
+}
+
+/// The HTML comments of a text: nobody reads them as text.
+fn comments(text: &str) -> Vec<Range<usize>> {
+    let mut comments = Vec::new();
+    let mut from = 0;
+    while let Some(start) = text[from..].find("<!--").map(|at| from + at) {
+        let end = text[start..].find("-->").map_or(text.len(), |at| start + at + 3);
+        comments.push(start..end + 1);
+        from = end;
+    }
+    comments
+}
+
 /// Adds a row, or keeps it as the table's heading; returns the heading of the rows that follow.
 fn table_row(body: &str, whole: Range<usize>, header: Option<Vec<String>>, pieces: &mut Vec<Piece>) -> Vec<String> {
+    let rule = is_rule(body);
     let cells = cells(body);
-    let rule = cells.iter().all(|cell| !cell.is_empty() && cell.chars().all(|c| matches!(c, '-' | ':')));
     let Some(header) = header else {
         pieces.push(Piece { range: whole, says: cells.join("; ") });
         return cells;

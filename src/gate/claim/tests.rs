@@ -202,12 +202,14 @@ fn short_quotes(#[case] claim: &str, #[case] text: &str, #[case] quote: &str, #[
 }
 
 #[test]
-fn a_denial_around_a_full_quote_is_a_warning() {
-    let text = "Nobody should believe that refunds take 45 days.";
-    let check = judged_quote("Refunds take 45 days.", text, "refunds take 45 days");
+fn a_denial_in_another_clause_is_a_warning_and_in_the_same_clause_a_refusal() {
+    let text = "Refunds take 45 days, but opened vouchers are not refunded.";
+    let check = judged_quote("Refunds take 45 days.", text, "Refunds take 45 days");
     assert_eq!(check.verdict, Verdict::Verified, "{check:?}");
     assert_eq!(check.warnings.len(), 1);
     assert!(check.warnings[0].ends_with(text), "{check:?}");
+    let text = "Nobody should believe that refunds take 45 days.";
+    assert_eq!(judged_quote("Refunds take 45 days.", text, "refunds take 45 days").verdict, Verdict::Unsupported);
     assert_eq!(judged("Refunds take 45 days.", text).verdict, Verdict::PolarityMismatch);
 }
 
@@ -365,5 +367,103 @@ fn a_heading_replaces_no_word_of_a_sentence(
         let cited = Cited { text, headings: &headings, quote };
         let check = check(claim, &cited, &WordOverlap, LEAST_SUPPORT);
         assert_eq!(check.verdict.is_verified(), verified, "{check:?}");
+    }
+}
+
+/// Claims that take words of a text and say something else with them: none may pass, cited or quoted whole.
+#[rstest]
+#[case("The warranty lasts 24 months, and the battery warranty lasts 12 months.", "The warranty lasts 12 months.")]
+#[case("The warranty lasts 24 months, and the battery warranty lasts 12 months.", "Battery lasts 12 months.")]
+#[case(
+    "The premium account limit is 500 uploads, the account limit is 50 uploads.",
+    "The account limit is 500 uploads."
+)]
+#[case("Set timeout to 30s; set retries to 5.", "Set timeout to 5.")]
+#[case("The key length must be 128 or 256 bits.", "The key length must be 256 bits.")]
+#[case("The battery pack charger costs 90 dollars.", "The battery costs 90 dollars.")]
+#[case("Customers pay shipping, sellers pay taxes.", "Customers pay taxes.")]
+#[case("Admins edit pages, users view logs.", "Admins view logs.")]
+#[case("顾客承担运费，公司承担税费。", "顾客承担税费。")]
+#[case("甲方支付运费，乙方支付保险。", "甲方支付保险。")]
+#[case("The museum is closed on Mondays and open on Sundays.", "The museum is closed on Sundays.")]
+#[case("Sarah sued Microsoft, and Oracle countersued Sarah.", "Microsoft countersued Sarah.")]
+#[case("Paul runs sales. Anna runs support.", "Paul runs support.")]
+#[case("The cat sat. The dog did not sleep.", "The cat did not sleep.")]
+#[case("The server refuses to delete old logs.", "The server deletes old logs.")]
+#[case("The worker stops deleting logs after 30 days.", "The worker deletes logs after 30 days.")]
+#[case("Release 7 drops support for Python 2.7.", "Release 7 supports Python 2.7.")]
+#[case("Release 8 removed support for Perl scripts.", "Release 8 supports Perl scripts.")]
+#[case("The company plans to open 5 offices.", "The company opens 5 offices.")]
+#[case("The default quota used to be 100 requests.", "The default quota is 100 requests.")]
+#[case("The default deadline was previously 40 seconds.", "The default deadline is 40 seconds.")]
+#[case("The deadline was 40 seconds.", "The deadline is 40 seconds.")]
+#[case("The old ceiling was 70 connections.", "The ceiling is 70 connections.")]
+#[case("The former director is Alice Smith.", "The director is Alice Smith.")]
+#[case("Zero bugs were reported in May.", "Bugs were reported in May.")]
+#[case("The index ignores deleted documents.", "The index deleted documents.")]
+#[case("The daemon ain't running on port 7070.", "The daemon is running on port 7070.")]
+#[case("The non-refundable deposit is 50 dollars.", "The refundable deposit is 50 dollars.")]
+#[case("Customers may return unopened goods within 45 days.", "Customers may return goods within 45 days.")]
+#[case("Workers under 18 may operate the lift.", "Workers may operate the lift.")]
+#[case("Uploads larger than 25 MB are rejected.", "Uploads are rejected.")]
+#[case("系统取消了对邮件登录的支持。", "系统对邮件登录的支持")]
+#[case("原来的保修期是90天。", "保修期是90天。")]
+#[case("公司计划开设50家门店。", "公司开设50家门店。")]
+#[case("该功能暂停对外开放。", "该功能对外开放。")]
+#[case("请别删除该文件夹。", "请删除该文件夹。")]
+#[case("员工满一年后享有10天年假。", "员工享有10天年假。")]
+#[case("The table has 10\u{2076} rows.", "The table has 10\u{2079} rows.")]
+#[case("It takes 1\u{bd} hours.", "It takes 1\u{bc} hours.")]
+#[case("It takes \u{664}\u{665} days.", "It takes \u{665}\u{664} days.")]
+#[case("The sensor measures CO\u{2082} levels.", "The sensor measures CO levels.")]
+#[case("It holds that alpha \u{2260} beta here.", "It holds that alpha = beta here.")]
+#[case("It runs while foo != bar holds.", "It runs while foo == bar holds.")]
+#[case("Retries are limited to 3 attempts.", "Retries are limited to \u{2013}3 attempts.")]
+#[case("Retries are limited to 3 attempts.", "Retries are limited to 3\u{b2} attempts.")]
+#[case("Retries are limited to 3 attempts.", "Retries are limited to 3 attempts \u{1f44e}\u{1f6ab}.")]
+#[case("Retries are limited to 3 attempts.", "Retries are limited to 3 attempts.\u{e0069}\u{e0067}")]
+#[case("| | Basic | Pro |\n|---|---|---|\n| Export | \u{274c} | \u{2705} |", "Export; Basic \u{2705}; Pro \u{274c}")]
+#[case("| | Basic | Pro |\n|---|---|---|\n| SSO | - | + |", "SSO; Basic +; Pro -")]
+#[case("Version 2.10 removed the export.", "Version 2.1 removed the export.")]
+#[case("The plan costs $5 per user per month.", "The plan costs $5.")]
+#[case("The plan costs $5 per user per month.", "The plan costs $5 per user.")]
+#[case("参会人数为3万5千人。", "参会人数为5千人。")]
+#[case("Der Vertrag ist nicht kündbar.", "Der Vertrag ist kündbar.")]
+#[case("Le contrat ne peut pas être résilié.", "Le contrat peut être résilié.")]
+#[case("Договор нельзя расторгнуть.", "Договор расторгнуть.")]
+#[case("返品に料金は必要ない。", "返品に料金は必要")]
+#[case(
+    "Never do any of the following:\n\n- Disable the firewall in production.\n",
+    "Disable the firewall in production."
+)]
+#[case(
+    "These statements are false:\n\n- The limit is 700 requests per minute.\n",
+    "The limit is 700 requests per minute."
+)]
+#[case("<!--\nThe internal discount is 90 percent.\n-->\n", "The internal discount is 90 percent.")]
+#[case("**Is the API limit 400 calls per day?** No, it is 250.", "The API limit is 400 calls per day.")]
+#[case("It's not set by default in earlier versions.", "It is set by default in earlier versions.")]
+#[case("**/W0** suppresses all warnings.", "/Wall suppresses all warnings.")]
+#[case("By default, the `/permissive-` option is set.", "By default, the `/permissive` option is set.")]
+#[case(
+    "| `/GH` | Calls hook function _pexit. |\n| `/GL` | Enables optimization. |\n",
+    "/GL calls hook function _pexit."
+)]
+#[case("The type was deprecated in C++11 and removed in C++17.", "The type was deprecated in C++17.")]
+#[case("其中乐观事务是悲观事务的基础。", "悲观事务是乐观事务的基础。")]
+#[case("不支持对聚簇索引表进行降级。", "不支持聚簇索引表。")]
+#[case("- 是否受控制：否\n", "是否受控制：是")]
+#[case("Passwords are hashed with bcrypt; tokens are stored in plain text.", "Passwords are stored in plain text.")]
+#[case(
+    "The import fails if the file is large or the header is missing.",
+    "The import fails if the file is large and the header is missing."
+)]
+#[case("It is wrong that the limit is 500 requests per minute.", "The limit is 500 requests per minute.")]
+fn words_of_a_text_put_to_another_use_are_no_proof(#[case] text: &str, #[case] claim: &str) {
+    let headings = ["Compiler options /W0, /W1, /W2, /Wall".to_owned()];
+    for quote in [None, Some(0..text.len())] {
+        let cited = Cited { text, headings: &headings, quote };
+        let check = check(claim, &cited, &WordOverlap, LEAST_SUPPORT);
+        assert!(!check.verdict.is_verified(), "{check:?}");
     }
 }
