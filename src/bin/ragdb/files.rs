@@ -37,8 +37,8 @@ fn read_from(file: impl Read, name: &Path) -> Result<String, Stop> {
     String::from_utf8(bytes).map_err(|error| invalid(format!("is not UTF-8: {}", error.utf8_error())))
 }
 
-/// Writes a line of text to a file, over the one that may be there, but never over a file of the store. `option` is what
-/// named it.
+/// Writes a line of text to a file, over the one that may be there, or through what is no regular file, but never over a
+/// file of the store. `option` is what named it.
 pub fn write(path: &Path, text: &str, option: &str, db: &Path) -> Result<(), Stop> {
     let identity = |path: &Path| fs::metadata(path).ok().map(|file| (file.dev(), file.ino()));
     let own = ["", "-wal", "-shm", "-journal"].map(|suffix| {
@@ -49,13 +49,96 @@ pub fn write(path: &Path, text: &str, option: &str, db: &Path) -> Result<(), Sto
     if own.iter().any(|own| identity(own).is_some_and(|own| identity(path) == Some(own))) {
         return Err(Stop::Usage(format!("{} belongs to the store; give {option} another name", path.display())));
     }
-    let failed = |error: io::Error| Error::Io { path: path.to_owned(), source: error };
+    put(path, text).map_err(|source| Error::Io { path: path.to_owned(), source })?;
+    Ok(())
+}
+
+/// Puts a line of text where a path leads: in place of a regular file or of none in one step, and through anything else,
+/// such as a device or a pipe. A link stays, and what it leads to is treated so.
+fn put(path: &Path, text: &str) -> io::Result<()> {
+    let is_link = fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink());
+    // A link that leads nowhere is no place for a file.
+    let path = if is_link { fs::canonicalize(path)? } else { path.to_owned() };
+    let old = match fs::metadata(&path) {
+        Ok(old) => Some(old),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error),
+    };
+    if old.as_ref().is_some_and(fs::Metadata::is_dir) {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder; name a file"));
+    }
+    if old.as_ref().is_some_and(|old| !old.is_file()) {
+        let mut file = File::options().write(true).open(&path)?;
+        return file.write_all(format!("{text}\n").as_bytes());
+    }
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    writeln!(file, "{text}").and_then(|()| file.as_file().sync_all()).map_err(failed)?;
-    file.persist(path).map_err(|error| failed(error.error))?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    writeln!(file, "{text}")?;
+    if let Some(old) = old {
+        file.as_file().set_permissions(old.permissions())?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(&path)?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_regular_file_keeps_its_permissions() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "old and longer").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        put(&path, "new").unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new\n");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o640);
+        put(&folder.path().join("b"), "new").unwrap();
+        assert_eq!(fs::read_to_string(folder.path().join("b")).unwrap(), "new\n");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_link_stays_and_its_target_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let [target, link, lost] = ["target", "link", "lost"].map(|name| folder.path().join(name));
+        fs::write(&target, "old").unwrap();
+        symlink("target", &link).unwrap();
+        put(&link, "new").unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read_to_string(&target).unwrap(), "new\n");
+        symlink("nowhere", &lost).unwrap();
+        assert_eq!(put(&lost, "new").map_err(|error| error.kind()), Err(io::ErrorKind::NotFound));
+        assert!(fs::symlink_metadata(&lost).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn a_pipe_is_written_through_and_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let [pipe, link] = ["pipe", "link"].map(|name| folder.path().join(name));
+        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        symlink(&pipe, &link).unwrap();
+        for path in [&pipe, &link] {
+            let from = pipe.clone();
+            let reader = std::thread::spawn(move || fs::read_to_string(from).unwrap());
+            put(path, "line").unwrap();
+            assert_eq!(reader.join().unwrap(), "line\n");
+            assert!(fs::symlink_metadata(&pipe).unwrap().file_type().is_fifo());
+        }
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+
+    #[test]
+    fn a_folder_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let refused = put(folder.path(), "text").unwrap_err();
+        assert_eq!(refused.to_string(), "it is a folder; name a file");
+    }
 }
