@@ -5,6 +5,7 @@
 //! from the source file as it is now.
 
 mod file;
+mod lines;
 mod mentions;
 mod places;
 mod rewrite;
@@ -12,13 +13,14 @@ mod types;
 
 use std::path::{Path, PathBuf};
 
-use crate::cite::{CiteStatus, split_lines};
+use crate::cite::CiteStatus;
 use crate::error::{Error, Failure, Result};
 use crate::ingest::source::{FileId, Selection, SourceReader};
 use crate::store::Store;
 use file::{Entry, Lock, NAME};
+use lines::Found;
 use mentions::{Mention, mentions};
-use places::{Places, Target, find, hash_of};
+use places::{Places, Target};
 use rewrite::rewrite;
 
 pub use types::{LinkStatus, LockReport, LockedLink, Reanchored};
@@ -32,6 +34,18 @@ struct Prose {
     /// The folder without links, for what is relative to it.
     root: PathBuf,
     documents: Vec<Document>,
+    /// The documents and folders that could not be read.
+    unread: Vec<String>,
+}
+
+impl Prose {
+    /// Whether nothing is known of a document because it, or a folder that it lies in, could not be read.
+    fn is_unread(&self, document: &str) -> bool {
+        self.unread.iter().any(|path| {
+            let below = document.strip_prefix(path.as_str());
+            path == "." || path.is_empty() || below.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+    }
 }
 
 struct Document {
@@ -42,27 +56,41 @@ struct Document {
 
 impl Store {
     /// Writes `ragdb.lock` in each folder: what the citations in its Markdown files show now. A citation that does not
-    /// stand in the store as it does in the source file is reported and not locked.
+    /// stand in the store as it does in the source file is reported, and what the lock had of it stays; so does what it
+    /// had of a document that can't be read. A citation of blank lines is not locked.
     ///
     /// # Errors
-    /// [`Error::Refused`] where a folder can't be opened, [`Error::Io`] where a lock can't be written.
+    /// [`Error::Refused`] where a folder can't be opened or its lock is not to be replaced, [`Error::Invalid`] where its
+    /// lock can't be read, [`Error::Io`] where a lock can't be written.
     pub fn lock_citations(&self, folders: &[PathBuf]) -> Result<LockReport> {
         let mut report = LockReport::default();
         let mut places = Places::new(self)?;
         for folder in folders {
             let prose = self.prose(folder, &mut report)?;
-            let mut lock = Lock::new();
+            let old = match file::read(folder, &prose.reader) {
+                Ok((old, _)) => old,
+                Err(Error::NotFound { .. }) => Lock::new(),
+                Err(error) => return Err(error),
+            };
+            let unread = old.iter().filter(|((document, _), _)| prose.is_unread(document));
+            let mut lock: Lock = unread.map(|(key, entry)| (key.clone(), entry.clone())).collect();
             for document in &prose.documents {
                 let base = folder_of(&prose.root, &document.path);
                 for mention in &document.mentions {
                     let mut link = link(folder, &document.path, mention);
-                    if let Some(entry) = self.locked(mention, &base, &mut places, &mut link)? {
-                        lock.insert((document.path.clone(), mention.written.clone()), entry);
+                    let key = (document.path.clone(), mention.written.clone());
+                    if let Some(entry) = locked(mention, &base, &mut places, &mut link)? {
+                        lock.insert(key, entry);
+                    } else if link.status != LinkStatus::Unlocked
+                        && let Some(entry) = old.get(&key)
+                    {
+                        link.detail.push_str("; the lock keeps what it had");
+                        lock.insert(key, entry.clone());
                     }
                     report.links.push(link);
                 }
             }
-            file::write(folder, &lock)?;
+            file::write(folder, &lock, &[])?;
         }
         Ok(report)
     }
@@ -78,7 +106,7 @@ impl Store {
         let mut places = Places::new(self)?;
         for folder in folders {
             let prose = self.prose(folder, &mut report)?;
-            let lock = file::read(folder, &prose.reader)?;
+            let (lock, unfinished) = file::read(folder, &prose.reader)?;
             let from = report.links.len();
             for document in &prose.documents {
                 let base = folder_of(&prose.root, &document.path);
@@ -91,7 +119,7 @@ impl Store {
             }
             if reanchor {
                 let links = report.links.get(from..).unwrap_or_default();
-                let changed = rewrite(folder, &prose, lock, links)?;
+                let changed = rewrite(folder, &prose, (lock, unfinished), links)?;
                 report.reanchored.extend(changed);
             } else {
                 report.links.extend(unused(folder, &prose, &lock));
@@ -109,6 +137,7 @@ impl Store {
         let reader = SourceReader::open(folder, ".", FileId::of_store(self.path())?, MAX_FILE_BYTES)?;
         let root = folder.canonicalize().map_err(|error| Error::io(folder, error))?;
         let listing = reader.list(&Selection::default());
+        let mut unread: Vec<String> = listing.failures.iter().map(|failure| failure.path.clone()).collect();
         let named = |failure: Failure| Failure { source_id: folder.display().to_string(), ..failure };
         report.failures.extend(listing.failures.into_iter().map(named));
         let mut documents = Vec::new();
@@ -118,44 +147,45 @@ impl Store {
                     let mentions = mentions(&read.text);
                     documents.push(Document { path: found.path, text: read.text, mentions });
                 }
-                Err(failure) => report.failures.push(named(failure)),
+                Err(failure) => {
+                    unread.push(found.path);
+                    report.failures.push(named(failure));
+                }
             }
         }
         report.documents += documents.len() as u64;
-        Ok(Prose { reader, root, documents })
+        Ok(Prose { reader, root, documents, unread })
     }
+}
 
-    /// What is locked of a citation; nothing where it does not stand.
-    fn locked(
-        &self,
-        mention: &Mention,
-        base: &Path,
-        places: &mut Places<'_>,
-        link: &mut LockedLink,
-    ) -> Result<Option<Entry>> {
-        let row = match places.resolve(mention, base)? {
-            Target::Document(row) => row,
-            Target::None(status, detail) => {
-                link.fail(status, detail);
-                return Ok(None);
-            }
-        };
-        link.name(&row.source_id, &row.path);
-        let (first, last) = mention.lines;
-        let cited = self.cite(&format!("{}:{}#L{first}-L{last}", row.source_id, row.path))?;
-        if cited.status != CiteStatus::Current {
-            link.fail(cited.status, cited.detail);
-            link.lines = cited.lines.or(link.lines);
+/// What is locked of a citation; nothing where it does not stand.
+fn locked(mention: &Mention, base: &Path, places: &mut Places<'_>, link: &mut LockedLink) -> Result<Option<Entry>> {
+    let row = match places.resolve(mention, base)? {
+        Target::Document(row) => row,
+        Target::None(status, detail) => {
+            link.fail(status, detail);
             return Ok(None);
         }
-        let file: Vec<&str> = places.text(&row)?.map(split_lines).into_iter().flatten().collect();
-        let Some(hash) = hash_of(&file, mention.lines) else {
-            link.fail(CiteStatus::Stale, "the source file changed while it was read".to_owned());
-            return Ok(None);
-        };
-        link.content_hash = Some(hash);
-        Ok(Some(Entry { source_id: row.source_id, path: row.path, lines: mention.lines, hash }))
+    };
+    link.name(&row.source_id, &row.path);
+    let (status, lines, detail) = places.standing(&row, mention.lines)?;
+    if status != CiteStatus::Current {
+        link.fail(status, detail);
+        link.lines = lines.or(link.lines);
+        return Ok(None);
     }
+    let file = places.file(&row)?.ok();
+    if file.as_ref().is_some_and(|file| file.is_blank(mention.lines)) {
+        link.status = LinkStatus::Unlocked;
+        link.detail = "the cited lines are blank and show nothing; cite lines with text".to_owned();
+        return Ok(None);
+    }
+    let Some(hash) = file.and_then(|file| file.hash_of(mention.lines)) else {
+        link.fail(CiteStatus::Stale, "the source file changed while it was read".to_owned());
+        return Ok(None);
+    };
+    link.content_hash = Some(hash);
+    Ok(Some(Entry { source_id: row.source_id, path: row.path, lines: mention.lines, hash }))
 }
 
 /// A citation that holds, until something is found.
@@ -196,23 +226,35 @@ fn judge(
         link.detail = format!("it is not in {NAME}");
         return Ok(());
     };
-    let text = match places.text(&row)? {
-        Ok(text) => text,
+    let file = match places.file(&row)? {
+        Ok(file) => file,
         Err(why) => {
             link.fail(CiteStatus::Stale, format!("the source file can't be compared: {why}"));
             return Ok(());
         }
     };
-    let file: Vec<&str> = split_lines(text).collect();
-    if hash_of(&file, mention.lines) == Some(entry.hash) {
+    if file.hash_of(mention.lines) == Some(entry.hash) {
         return Ok(());
     }
-    match find(&file, mention.lines, &entry.hash) {
-        Some(lines) => {
+    match file.find(mention.lines, &entry.hash) {
+        Found::Once(lines) => {
             link.fail(CiteStatus::Moved, format!("the lines are at L{}-L{} now", lines.0, lines.1));
             link.lines = Some(lines);
         }
-        None => link.fail(CiteStatus::Stale, "the source file no longer has the lines that were locked".to_owned()),
+        Found::Places(1) => {
+            let detail = "the lines are at 1 place now and say too little to be followed; change the citation by hand";
+            link.fail(CiteStatus::Moved, detail.to_owned());
+        }
+        Found::Places(count) => {
+            link.fail(CiteStatus::Moved, format!("the lines are at {count} places now; change the citation by hand"));
+        }
+        Found::Nowhere => {
+            link.fail(CiteStatus::Stale, "the source file no longer has the lines that were locked".to_owned());
+        }
+        Found::TooLong => {
+            let detail = "the source file has other lines there now; finding the locked ones would take too long";
+            link.fail(CiteStatus::Stale, detail.to_owned());
+        }
     }
     Ok(())
 }
@@ -224,7 +266,9 @@ fn unused(folder: &Path, prose: &Prose, lock: &Lock) -> Vec<LockedLink> {
         .iter()
         .flat_map(|document| document.mentions.iter().map(|mention| (document.path.as_str(), mention.written.as_str())))
         .collect();
-    let unused = lock.iter().filter(|((document, citation), _)| !written.contains(&(document, citation)));
+    let unused = lock
+        .iter()
+        .filter(|((document, citation), _)| !written.contains(&(document, citation)) && !prose.is_unread(document));
     unused
         .map(|((document, citation), entry)| LockedLink {
             folder: folder.to_owned(),

@@ -1,12 +1,19 @@
 //! The citations that a Markdown text holds: `path#L3-L6` in plain words, link destinations and code spans. Pure.
 //!
-//! Fenced blocks are left out: what they hold are examples. An address with `://` is none of ours, and a path ends at
+//! Code blocks are left out: what they hold are examples. An address with `://` is none of ours, and a path ends at
 //! white space, a bracket, a quotation mark or a comma, so that one that holds any of these is not found.
 
+use std::borrow::Cow;
 use std::ops::Range;
+
+use pulldown_cmark::{Event, Parser, Tag};
 
 /// A longer path is none.
 const LONGEST_PATH: usize = 1024;
+/// Quotations and lists times lines that the parser may walk through: well under a second.
+const MOST_STEPS: usize = 1 << 28;
+/// So many markers before a line are always left to the parser.
+const DEEPEST: usize = 64;
 
 /// A citation in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,24 +45,44 @@ impl Mention {
 
 /// The citations of a text, in order.
 pub(super) fn mentions(text: &str) -> Vec<Mention> {
+    if !text.contains("#L") {
+        return Vec::new();
+    }
+    let mut blocks = code_blocks(text).into_iter().peekable();
     let mut found = Vec::new();
-    let mut fence: Option<(char, usize)> = None;
     let mut start = 0;
     for (line, at_line) in text.split_inclusive('\n').zip(1..) {
-        let bare = line.trim_start();
-        let marker = bare.chars().next().filter(|c| matches!(c, '`' | '~'));
-        let length = marker.map_or(0, |c| bare.len() - bare.trim_start_matches(c).len());
-        match (fence, marker) {
-            (Some((c, least)), Some(marker)) if c == marker && length >= least && bare[length..].trim().is_empty() => {
-                fence = None;
+        for (at, _) in line.match_indices("#L") {
+            while blocks.next_if(|block| block.end <= start + at).is_some() {}
+            if blocks.peek().is_none_or(|block| start + at < block.start) {
+                found.extend(mention(line, at, start, at_line));
             }
-            (Some(_), _) => {}
-            (None, Some(c)) if length >= 3 && (c == '~' || !bare[length..].contains('`')) => fence = Some((c, length)),
-            (None, _) => found.extend(line.match_indices("#L").filter_map(|(at, _)| mention(line, at, start, at_line))),
         }
         start += line.len();
     }
     found
+}
+
+/// The bytes of the code blocks of a text, in order.
+fn code_blocks(text: &str) -> Vec<Range<usize>> {
+    let tame = shallow(text);
+    let events = Parser::new(&tame).into_offset_iter();
+    events.filter_map(|(event, range)| matches!(event, Event::Start(Tag::CodeBlock(_))).then_some(range)).collect()
+}
+
+/// A text in which no line opens so many quotations and lists that the parser, which walks through all of them at each
+/// line, would take too long: such lines have letters in place of their markers.
+fn shallow(text: &str) -> Cow<'_, str> {
+    let most = (MOST_STEPS / (text.matches('\n').count() + 1)).max(DEEPEST);
+    let depth = |line: &str| line.bytes().take_while(|it| b" \t>-+*.)0123456789".contains(it)).count();
+    if text.lines().all(|line| depth(line) <= most) {
+        return Cow::Borrowed(text);
+    }
+    let lines = text.split_inclusive('\n').map(|line| {
+        let depth = depth(line);
+        if depth > most { "x".repeat(depth) + &line[depth..] } else { line.to_owned() }
+    });
+    Cow::Owned(lines.collect())
 }
 
 /// The citation whose `#L` stands at `at` in a line.
@@ -63,7 +90,10 @@ fn mention(line: &str, at: usize, line_start: usize, at_line: u32) -> Option<Men
     let first = number(line, at + 2)?;
     let second = line[first.end..].starts_with("-L").then(|| number(line, first.end + 2)).flatten();
     let end = second.as_ref().map_or(first.end, |it| it.end);
-    let mut behind = line[end..].chars();
+    // Emphasis and strike-through may end here.
+    let behind = line[end..].trim_start_matches(['_', '~']);
+    let closing = &line[end..line.len() - behind.len()];
+    let mut behind = behind.chars();
     let next = behind.next();
     let goes_on = |c: char| c.is_alphanumeric() || c == '_';
     if next.is_some_and(goes_on) || (next == Some('-') && behind.next().is_some_and(goes_on)) {
@@ -72,7 +102,9 @@ fn mention(line: &str, at: usize, line_start: usize, at_line: u32) -> Option<Men
     let before = &line[..at];
     let near = before.char_indices().rev().take(LONGEST_PATH + 1);
     let path = near.take_while(|(_, c)| !ends_path(*c)).last().map(|(start, _)| start)?;
-    let (lead, path) = before.split_at(path);
+    // What is opened by the marks that end behind the citation is no part of the path.
+    let opened = before[path..].starts_with(closing) && before.len() > path + closing.len();
+    let (lead, path) = before.split_at(if opened { path + closing.len() } else { path });
     if path.len() > LONGEST_PATH || path.contains("://") || path.starts_with("//") || path.contains('#') {
         return None;
     }
@@ -106,7 +138,10 @@ fn readings(written: &str) -> Vec<String> {
     // Chinese and Japanese put no space before a path.
     let ascii =
         written.rfind(|c: char| !c.is_ascii()).map(|at| written[at..].trim_start_matches(|c: char| !c.is_ascii()));
-    for path in [behind_colon, ascii].into_iter().flatten().filter(|path| !path.is_empty()) {
+    // Emphasis may begin here and end later.
+    let marked = written.trim_start_matches(['_', '~']);
+    let marked = (marked.len() < written.len()).then_some(marked);
+    for path in [behind_colon, ascii, marked].into_iter().flatten().filter(|path| !path.is_empty()) {
         paths.push(path.to_owned());
     }
     paths
@@ -134,6 +169,8 @@ mod tests {
     #[case("#L3, a.md#L0, a.md#L6-L3, a.md#L3x, a.md#L3-5, a.md#L3-L, a.md#L1234567890", &[])]
     #[case("a.md#L3-L", &[])]
     #[case("a.md#L3- and a.md#L4-", &[("a.md#L3", (3, 3), false), ("a.md#L4", (4, 4), false)])]
+    #[case("_keys.md#L3_ ~~keys.md#L4~~ __init__.py#L5", &[("keys.md#L3", (3, 3), false), ("keys.md#L4", (4, 4), false), ("__init__.py#L5", (5, 5), false)])]
+    #[case("_see keys.md#L3_, ~~keys.md#L4 too~~, a.md#L3_x", &[("keys.md#L3", (3, 3), false), ("~~keys.md#L4", (4, 4), false)])]
     #[case("a.md#L3#L4", &[("a.md#L3", (3, 3), false)])]
     fn are_found_where_they_stand(#[case] text: &str, #[case] expected: &[(&str, (u32, u32), bool)]) {
         let found = mentions(text);
@@ -154,7 +191,26 @@ mod tests {
     }
 
     #[rstest]
+    #[case::indented("a.md#L1\n\n    ```\n    b.md#L1\n\nc.md#L1\n", &["a.md#L1", "c.md#L1"])]
+    #[case::in_a_list("- a.md#L1\n\n  ```\n  b.md#L1\n  ```\n\nc.md#L1\n", &["a.md#L1", "c.md#L1"])]
+    #[case::closed_by_its_list("- ```\n  b.md#L1\n\nc.md#L1\n", &["c.md#L1"])]
+    #[case::in_a_quotation("> ```\n> b.md#L1\n\nc.md#L1\n", &["c.md#L1"])]
+    fn blocks_end_where_markdown_ends_them(#[case] text: &str, #[case] expected: &[&str]) {
+        let found: Vec<_> = mentions(text).into_iter().map(|it| it.written).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn deep_nesting_takes_linear_time() {
+        let begun = std::time::Instant::now();
+        let text = format!("{}a\n{}\na.md#L1\n", "> ".repeat(1 << 17), "\n".repeat(1 << 17));
+        assert_eq!(mentions(&text).len(), 1);
+        assert!(begun.elapsed().as_secs() < 30, "{:?}", begun.elapsed());
+    }
+
+    #[rstest]
     #[case("keys.md", &["keys.md"])]
+    #[case("_keys.md", &["_keys.md", "keys.md"])]
     #[case("see:keys.md", &["see:keys.md", "keys.md"])]
     #[case("参见guide/keys.md", &["参见guide/keys.md", "guide/keys.md"])]
     #[case("参见：keys.md", &["参见：keys.md", "keys.md", "keys.md"])]

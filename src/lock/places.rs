@@ -1,18 +1,17 @@
 //! What the citations of a document point to: which document of the store, and what its source file has there now.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::{Component, Path, PathBuf};
 
+use super::lines::SourceFile;
 use super::mentions::Mention;
 use crate::cite::CiteStatus;
 use crate::error::Result;
-use crate::model::{Digest, DocumentId};
+use crate::model::DocumentId;
 use crate::store::documents::DocumentRow;
 use crate::store::{Store, documents, sources};
 use crate::sync::stored_root;
-
-/// How many bytes are hashed at most to find lines that moved.
-const MOST_HASHED: usize = 64 << 20;
 
 /// What a citation points to.
 pub(super) enum Target {
@@ -27,8 +26,13 @@ pub(super) struct Places<'a> {
     store: &'a Store,
     /// Each source with its folder, where that is there.
     sources: Vec<(String, Option<PathBuf>)>,
-    texts: HashMap<(String, String), std::result::Result<String, String>>,
+    files: HashMap<(String, String), std::result::Result<SourceFile, String>>,
+    /// What lines came to that were cited before.
+    cited: HashMap<(String, (u32, u32)), Standing>,
 }
+
+/// Whether cited lines stand: the status, the lines where they are found, and why, in words.
+pub(super) type Standing = (CiteStatus, Option<(u32, u32)>, String);
 
 impl<'a> Places<'a> {
     pub(super) fn new(store: &'a Store) -> Result<Self> {
@@ -36,7 +40,7 @@ impl<'a> Places<'a> {
         let rows = store.read(sources::all)?;
         let root = |row| stored_root(&folder, row).ok().and_then(|root| root.canonicalize().ok());
         let sources = rows.iter().map(|(_, row)| (row.source_id.clone(), root(row))).collect();
-        Ok(Self { store, sources, texts: HashMap::new() })
+        Ok(Self { store, sources, files: HashMap::new(), cited: HashMap::new() })
     }
 
     /// What a citation in a document of `folder` points to. A link is first read as the browser reads it, from its
@@ -105,50 +109,32 @@ impl<'a> Places<'a> {
     }
 
     /// The source file of a document as it is now, or why it can't be read.
-    pub(super) fn text(&mut self, row: &DocumentRow) -> Result<std::result::Result<&str, &str>> {
+    pub(super) fn file(&mut self, row: &DocumentRow) -> Result<std::result::Result<&mut SourceFile, &str>> {
         let key = (row.source_id.clone(), row.path.clone());
-        if !self.texts.contains_key(&key) {
-            let text = self.store.source_text(row)?;
-            self.texts.insert(key.clone(), text);
-        }
-        Ok(match self.texts.get(&key) {
-            Some(Ok(text)) => Ok(text),
-            Some(Err(why)) => Err(why),
-            None => Err("it was not read"),
-        })
+        let file = match self.files.entry(key) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(self.store.source_text(row)?.map(|text| SourceFile::new(&text))),
+        };
+        Ok(file.as_mut().map_err(|why| why.as_str()))
     }
-}
 
-/// The hash of lines of a text, with LF between them; none where it has fewer.
-pub(super) fn hash_of(file: &[&str], lines: (u32, u32)) -> Option<Digest> {
-    let window = file.get(lines.0.checked_sub(1)? as usize..lines.1 as usize)?;
-    Some(Digest::of(window.join("\n")))
-}
-
-/// Where the lines with this hash stand, nearest to where they stood. Blank lines are not looked for, and the search
-/// ends where it would take too long.
-pub(super) fn find(file: &[&str], lines: (u32, u32), hash: &Digest) -> Option<(u32, u32)> {
-    let (at, count) = (lines.0 as usize, lines.1.checked_sub(lines.0)? as usize + 1);
-    let latest = (file.len() + 1).checked_sub(count).filter(|latest| *latest > 0)?;
-    let (nearest, farthest) = (at.saturating_sub(latest).max(1), at.saturating_sub(1).max(latest.saturating_sub(at)));
-    let mut hashed = 0;
-    for distance in nearest..=farthest {
-        for start in [at.checked_sub(distance), at.checked_add(distance)].into_iter().flatten() {
-            let window = start.checked_sub(1).and_then(|first| file.get(first..first + count));
-            let Some(window) = window.filter(|window| window.iter().any(|line| !line.trim().is_empty())) else {
-                continue;
-            };
-            hashed += window.iter().map(|line| line.len() + 1).sum::<usize>();
-            if hashed > MOST_HASHED {
-                return None;
-            }
-            if Digest::of(window.join("\n")) == *hash {
-                let line = |number: usize| u32::try_from(number).ok();
-                return line(start).zip(line(start + count - 1));
-            }
+    /// Whether lines of a document stand in its source file as the store has them.
+    pub(super) fn standing(&mut self, row: &DocumentRow, lines: (u32, u32)) -> Result<Standing> {
+        if let Ok(file) = self.file(row)?
+            && file.digest == row.content_hash
+            && lines.1 <= row.lines
+        {
+            return Ok((CiteStatus::Current, Some(lines), String::new()));
         }
+        let key = (format!("{}:{}", row.source_id, row.path), lines);
+        if let Some(known) = self.cited.get(&key) {
+            return Ok(known.clone());
+        }
+        let cited = self.store.cite(&format!("{}#L{}-L{}", key.0, lines.0, lines.1))?;
+        let standing = (cited.status, cited.lines, cited.detail);
+        self.cited.insert(key, standing.clone());
+        Ok(standing)
     }
-    None
 }
 
 /// An absolute path without `.` and `..`; none where it leads above the root.
@@ -183,7 +169,6 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::cite::split_lines;
 
     #[rstest]
     #[case("a%20b.md", Some("a b.md"))]
@@ -203,25 +188,5 @@ mod tests {
     #[case("a/c.md", None)]
     fn paths_without_dots(#[case] path: &str, #[case] expected: Option<&str>) {
         assert_eq!(normal(Path::new(path)), expected.map(PathBuf::from));
-    }
-
-    #[rstest]
-    #[case("a\nb\nc\n", (1, 2), "b\nc", Some((2, 3)))]
-    #[case("b\nx\ny\nz\nb\n", (4, 4), "b", Some((5, 5)))]
-    #[case("x\nb\ny\n\n\n", (9, 9), "b", Some((2, 2)))]
-    #[case("x\n\ny\n", (1, 1), "", None)]
-    #[case("x\ny\n", (1, 1), "z", None)]
-    #[case("x\n", (1, u32::MAX), "z", None)]
-    #[case("x\nb\n", (u32::MAX, u32::MAX), "b", Some((2, 2)))]
-    #[case("x\nb\n", (u32::MAX - 1, u32::MAX), "x\nb", Some((1, 2)))]
-    fn lines_that_moved(
-        #[case] file: &str,
-        #[case] at: (u32, u32),
-        #[case] text: &str,
-        #[case] found: Option<(u32, u32)>,
-    ) {
-        let file: Vec<&str> = split_lines(file).collect();
-        assert_eq!(find(&file, at, &Digest::of(text)), found);
-        assert!(found.is_none_or(|lines| hash_of(&file, lines) == Some(Digest::of(text))));
     }
 }

@@ -2,44 +2,66 @@
 
 use std::path::Path;
 
-use super::file::{self, Entry, Lock};
+use super::file::{self, Change, Entry, Lock};
 use super::types::{LinkStatus, LockedLink, Reanchored};
 use super::{Document, Prose};
 use crate::error::{Error, Result};
 
 /// Changes the lines of the citations that moved. `links` are those of the documents, in their order.
-pub(super) fn rewrite(folder: &Path, prose: &Prose, lock: Lock, links: &[LockedLink]) -> Result<Vec<Reanchored>> {
+///
+/// A lock that fits both the old and the new documents is written first, so that whatever stops this loses nothing, and
+/// the next run comes to the end of it.
+pub(super) fn rewrite(
+    folder: &Path,
+    prose: &Prose,
+    (lock, unfinished): (Lock, bool),
+    links: &[LockedLink],
+) -> Result<Vec<Reanchored>> {
+    let own = |matches: &dyn Fn(&str) -> bool| -> Lock {
+        let own = lock.iter().filter(|((path, _), _)| matches(path));
+        own.map(|(key, entry)| (key.clone(), entry.clone())).collect()
+    };
+    let mut next = own(&|path| prose.is_unread(path));
+    let mut changes = Vec::new();
+    let mut was = Vec::new();
     let mut changed = Vec::new();
-    let mut next = Lock::new();
     let mut links = links.iter();
     for document in &prose.documents {
         let links: Vec<&LockedLink> = links.by_ref().take(document.mentions.len()).collect();
         let Some((text, entries, moved)) = reanchored(folder, document, &lock, &links) else {
             // Two citations would be written alike and mean different texts: a person must choose.
-            let own = lock.iter().filter(|((path, _), _)| *path == document.path);
-            next.extend(own.map(|(key, entry)| (key.clone(), entry.clone())));
+            next.extend(own(&|path| path == document.path));
             continue;
         };
-        next.extend(entries);
-        if moved.is_empty() {
-            continue;
+        next.extend(entries.clone());
+        if !moved.is_empty() {
+            file::replaceable(&prose.root.join(&document.path))?;
+            changes.push(Change { document: document.path.clone(), text, lock: entries });
+            was.push(&document.text);
+            changed.extend(moved);
         }
-        file::replace(&prose.root.join(&document.path), &text, || {
-            let now = prose.reader.read(&document.path).map(|read| read.text);
-            if now.is_ok_and(|now| now == document.text) {
+    }
+    if changes.is_empty() {
+        if unfinished {
+            file::write(folder, &lock, &[])?;
+        }
+        return Ok(changed);
+    }
+    file::write(folder, &lock, &changes)?;
+    for (change, was) in changes.iter().zip(was) {
+        file::replace(&prose.root.join(&change.document), &change.text, || {
+            let now = prose.reader.read(&change.document).map(|read| read.text);
+            if now.is_ok_and(|now| now == *was) {
                 return Ok(());
             }
             Err(Error::Refused {
                 code: "document_changed",
-                message: format!("{} changed while its citations were checked; it was left as it is", document.path),
+                message: format!("{} changed while its citations were checked; it was left as it is", change.document),
                 hint: "run it again when nothing writes to it".into(),
             })
         })?;
-        changed.extend(moved);
     }
-    if !changed.is_empty() {
-        file::write(folder, &next)?;
-    }
+    file::write(folder, &next, &[])?;
     Ok(changed)
 }
 

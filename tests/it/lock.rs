@@ -248,3 +248,120 @@ fn a_document_that_can_not_be_read_fails_the_check() {
     assert_eq!(report.failures.iter().map(|it| it.code).collect::<Vec<_>>(), ["not_utf8"]);
     assert!(!report.holds());
 }
+
+#[test]
+fn a_rewriting_that_stopped_is_finished_by_the_next() {
+    let place = Place::new();
+    place.write("handbook/page.md", "guide/keys.md#L3 and guide/keys.md#L4.\n");
+    place.write("handbook/second.md", "guide/keys.md#L8.\n");
+    assert!(place.store.lock_citations(&place.handbook()).unwrap().holds());
+    place.write("docs/guide/keys.md", KEYS.replace("# Keys\n", "# Keys\nNew.\n"));
+    // The second document can't be replaced once the first one is.
+    let second = place.handbook()[0].join("second.md");
+    fs::hard_link(&second, place.folder.path().join("other")).unwrap();
+    let lock = place.read("handbook/ragdb.lock");
+    let refused = place.store.check_citations(&place.handbook(), true).map_err(|error| error.code());
+    assert_eq!(refused, Err("not_replaceable"));
+    assert_eq!(
+        (place.read("handbook/ragdb.lock"), place.read("handbook/page.md").contains("#L5")),
+        (lock.clone(), false)
+    );
+    fs::remove_file(place.folder.path().join("other")).unwrap();
+    // As a crash behind the first document leaves it.
+    let new = "guide/keys.md#L4 and guide/keys.md#L5.\n";
+    let old: serde_json::Value = serde_json::from_str(&lock).unwrap();
+    let mut moved: Vec<serde_json::Value> =
+        old["citations"].as_array().unwrap().iter().filter(|it| it["document"] == "page.md").cloned().collect();
+    for it in &mut moved {
+        let line = it["start_line"].as_u64().unwrap() + 1;
+        it["citation"] = format!("guide/keys.md#L{line}").into();
+        (it["start_line"], it["end_line"]) = (line.into(), line.into());
+    }
+    let mut unfinished = old.clone();
+    let hash = ragdb::Digest::of(new).to_string();
+    unfinished["rewritten"] = serde_json::json!([{"document": "page.md", "sha256": hash, "citations": moved}]);
+    place.write("handbook/ragdb.lock", unfinished.to_string());
+    assert_eq!(place.check().links.iter().filter(|it| it.status == LinkStatus::Moved).count(), 3);
+    place.write("handbook/page.md", new);
+    assert_eq!(
+        statuses(&place.check()),
+        [("guide/keys.md#L4", "current"), ("guide/keys.md#L5", "current"), ("guide/keys.md#L8", "moved")]
+    );
+    let report = place.store.check_citations(&place.handbook(), true).unwrap();
+    assert!(report.holds() && report.reanchored.len() == 1, "{report:?}");
+    assert!(!place.read("handbook/ragdb.lock").contains("rewritten"));
+    assert!(place.check().holds());
+}
+
+#[test]
+fn what_is_locked_of_an_unread_document_stays() {
+    let place = Place::locked();
+    let lock = place.read("handbook/ragdb.lock");
+    fs::write(place.handbook()[0].join("page.md"), [0xff, 0xfe]).unwrap();
+    assert!(!place.store.lock_citations(&place.handbook()).unwrap().holds());
+    assert_eq!(place.read("handbook/ragdb.lock"), lock);
+    assert!(place.check().links.is_empty());
+    // Also where another document is rewritten.
+    place.write("handbook/other.md", "guide/keys.md#L3\n");
+    place.store.lock_citations(&place.handbook()).unwrap();
+    place.write("docs/guide/keys.md", format!("New.\n{KEYS}"));
+    assert_eq!(place.store.check_citations(&place.handbook(), true).unwrap().reanchored.len(), 1);
+    assert_eq!(place.read("handbook/ragdb.lock").matches("\"page.md\"").count(), 3);
+}
+
+#[test]
+fn what_can_not_be_locked_anew_stays_locked() {
+    let place = Place::locked();
+    let lock = place.read("handbook/ragdb.lock");
+    fs::rename(place.folder.path().join("docs"), place.folder.path().join("away")).unwrap();
+    let report = place.store.lock_citations(&place.handbook()).unwrap();
+    assert!(!report.holds());
+    assert!(report.links.iter().all(|link| link.detail.ends_with("; the lock keeps what it had")), "{report:?}");
+    assert_eq!(place.read("handbook/ragdb.lock"), lock);
+}
+
+#[rstest]
+#[case::twice("Four parts at most.\nx\nFour parts at most.\n", "Four parts at most.", "2 places")]
+#[case::trivial("x\n---\ny\n", "---", "1 place ")]
+fn lines_at_no_certain_place_are_left_to_a_person(#[case] now: &str, #[case] line: &str, #[case] places: &str) {
+    let place = Place::new();
+    place.write("docs/guide/keys.md", format!("a word\n\n\n\n{line}\n"));
+    place.sync();
+    place.write("handbook/page.md", "guide/keys.md#L5\n");
+    assert!(place.store.lock_citations(&place.handbook()).unwrap().holds());
+    place.write("docs/guide/keys.md", now);
+    let report = place.store.check_citations(&place.handbook(), true).unwrap();
+    assert_eq!((statuses(&report), report.reanchored.len()), (vec![("guide/keys.md#L5", "moved")], 0));
+    assert!(report.links[0].detail.contains(places), "{}", report.links[0].detail);
+    assert_eq!(place.read("handbook/page.md"), "guide/keys.md#L5\n");
+}
+
+#[test]
+fn blank_lines_are_not_locked() {
+    let place = Place::new();
+    place.write("handbook/page.md", "guide/keys.md#L2\n");
+    let report = place.store.lock_citations(&place.handbook()).unwrap();
+    assert_eq!(statuses(&report), [("guide/keys.md#L2", "unlocked")]);
+    assert!(report.links[0].detail.contains("blank"));
+}
+
+#[rstest]
+#[case::link("symbolic link")]
+#[case::names("hard links")]
+#[case::read_only("read-only")]
+fn a_lock_that_is_not_to_be_replaced(#[case] what: &str) {
+    let place = Place::locked();
+    let lock = place.handbook()[0].join("ragdb.lock");
+    match what {
+        "symbolic link" => {
+            fs::rename(&lock, place.folder.path().join("elsewhere")).unwrap();
+            std::os::unix::fs::symlink(place.folder.path().join("elsewhere"), &lock).unwrap();
+        }
+        "hard links" => fs::hard_link(&lock, place.folder.path().join("elsewhere")).unwrap(),
+        _ => fs::set_permissions(&lock, std::os::unix::fs::PermissionsExt::from_mode(0o444)).unwrap(),
+    }
+    let refused = place.store.lock_citations(&place.handbook()).unwrap_err();
+    let expected = if what == "symbolic link" { "invalid" } else { "not_replaceable" };
+    assert_eq!(refused.code(), expected);
+    assert!(expected == "invalid" || refused.to_string().contains(what), "{refused}");
+}
