@@ -177,7 +177,7 @@ fn locked(mention: &Mention, base: &Path, places: &mut Places<'_>, link: &mut Lo
     let file = places.file(&row)?.ok();
     if file.as_ref().is_some_and(|file| file.is_blank(mention.lines)) {
         link.status = LinkStatus::Unlocked;
-        link.detail = "the cited lines are blank and show nothing; cite lines with text".to_owned();
+        "the cited lines are blank and show nothing; cite lines with text".clone_into(&mut link.detail);
         return Ok(None);
     }
     let Some(hash) = file.and_then(|file| file.hash_of(mention.lines)) else {
