@@ -208,6 +208,9 @@ impl<'a> Needle<'a> {
         let end = (0..=longest.length).rev().find(|end| self.quote.is_char_boundary(*end)).unwrap_or(0);
         let (same, rest) = self.quote.split_at(end);
         if !Length::of(same).enough_alone() {
+            if stands_without_marks(self.quote, cited) {
+                return "it stands there without its Markdown marks; quote the marks too".to_owned();
+            }
             return "nothing like it stands in the cited text".to_owned();
         }
         let next = cited.get(longest.start + end..).unwrap_or("");
@@ -215,6 +218,13 @@ impl<'a> Needle<'a> {
         let (next, rest) = (excerpt(next), excerpt(rest));
         format!("behind its first {} characters the text has {next:?}, the quote {rest:?}", same.chars().count())
     }
+}
+
+/// Whether a quote stands, on borders, once the marks of Markdown are left out of it and of the text.
+fn stands_without_marks(quote: &str, text: &str) -> bool {
+    let bare = |text: &str| text.replace(['*', '_', '`'], "");
+    let (quote, text) = (bare(quote), bare(text));
+    !quote.is_empty() && Needle::new(&quote, &[]).find(&text, None).found.is_some()
 }
 
 /// Picks among the places where a quote could stand: the one nearest to a place, or the first.

@@ -3,7 +3,8 @@
 //! A quote needs three words and twelve letters or digits. What white space parts is a word, whatever it is made of, so
 //! an identifier, a path or a value alone is never enough. In scripts without spaces a character counts as half a word
 //! and two letters; a syllable of Hangul as two letters. The one exception is a line that stands alone, a paragraph or
-//! list item of its own that is no heading: half of it is enough, and still never one word.
+//! list item of its own that is no heading, or a whole row of a table, setting or line of a fenced block: half of it is enough, and
+//! still never one word. A line of a wrapped paragraph is none of these.
 
 use std::ops::Range;
 
@@ -70,13 +71,45 @@ pub(super) fn stands_alone(text: &str, range: &Range<usize>) -> bool {
     if !after[..end].trim().is_empty() || !is_marker(lead) {
         return false;
     }
+    if lead.trim().is_empty() && is_record(before, &text[range.clone()], next_line(&after[end..])) {
+        return true;
+    }
     let previous = before[..before.len() - lead.len()].trim_end_matches([' ', '\t']);
     let item = !lead.trim().is_empty();
     let apart_above = previous.is_empty() || item || ends_blank(previous);
-    let next = &after[end..];
-    let next = next.strip_prefix("\r\n").or_else(|| next.strip_prefix(['\n', '\r'])).unwrap_or(next);
-    let line = &next[..next.find(['\n', '\r']).unwrap_or(next.len())];
+    let line = next_line(&after[end..]);
     apart_above && (line.trim().is_empty() || (item && begins_item(line.trim_start())))
+}
+
+/// The first line of a text behind the line end that it begins with.
+fn next_line(text: &str) -> &str {
+    let text = text.strip_prefix("\r\n").or_else(|| text.strip_prefix(['\n', '\r'])).unwrap_or(text);
+    &text[..text.find(['\n', '\r']).unwrap_or(text.len())]
+}
+
+/// Whether a whole line is a row of a table below its head, a line of a fenced block, or a setting (`retries: 5`) that
+/// is no part of a paragraph, and has a word.
+fn is_record(before: &str, line: &str, next: &str) -> bool {
+    if line.contains(['\n', '\r']) || !line.contains(char::is_alphabetic) {
+        return false;
+    }
+    if line.len() > 1 && line.starts_with('|') && line.ends_with('|') {
+        return !next.trim_start_matches(['|', ' ', '\t', ':']).starts_with('-');
+    }
+    let is_fence = |line: &str| line.trim_start().starts_with("```") || line.trim_start().starts_with("~~~");
+    if before.lines().filter(|line| is_fence(line)).count() % 2 == 1 {
+        return true;
+    }
+    let is_setting = |line: &str| {
+        line.split_once([':', '=']).is_some_and(|(name, _)| {
+            let name = name.trim();
+            !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"_-.".contains(&it))
+        })
+    };
+    let apart = |line: &str| line.trim().is_empty() || is_setting(line) || is_fence(line);
+    let previous = before.trim_end_matches([' ', '\t']);
+    let previous = if ends_blank(previous) { "" } else { previous.lines().next_back().unwrap_or("") };
+    is_setting(line) && apart(previous) && apart(next)
 }
 
 /// Whether a text that ends with a line end ends with a blank line.

@@ -182,8 +182,34 @@ fn a_quote_that_shows_nothing(#[case] quote: &str, #[case] fault: QuoteFault) {
 #[case("Not supported.", "Not supported.\nfor now", false)]
 #[case("Not supported.", "# Not supported.\n\nText.", false)]
 #[case("Not supported.", "| Not supported. |", false)]
+#[case(
+    "| Basic | 10 | $5 |",
+    "| Plan | Users | Price |\n|---|---|---|\n| Basic | 10 | $5 |\n| Pro | 20 | $9 |\n",
+    true
+)]
+#[case("| Basic | 10", "| Plan | Users |\n|---|---|\n| Basic | 10 |\n", false)]
+#[case("| Plan A |", "| Plan A |\n|---|\n| 10 |\n", false)]
+#[case("| Basic |", "| Plan |\n|---|\n| Basic |\n", false)]
+#[case("retries: 5", "```yaml\nname: x\nretries: 5\nmore: 6\n```\n", true)]
+#[case("retries: 5", "name: x\nretries: 5\n", true)]
+#[case("retries: 5", "The number of\nretries: 5\nor more\n", false)]
+#[case("retries: 5", "The number of\nretries: 5\n\nMore\n", false)]
+#[case("retries:", "name: x\nretries:\nmore: 6\n", false)]
+#[case("open(file);", "```c\nx();\nopen(file);\n```\n", false)]
+#[case("let size = 5;", "```rust\nlet a = 1;\nlet size = 5;\n```\n", true)]
 fn a_short_line_stands_where_it_stands_alone(#[case] quote: &str, #[case] text: &str, #[case] stands: bool) {
     assert_eq!(exact(quote, text).is_ok(), stands);
+}
+
+#[rstest]
+#[case(
+    "Never share a secret key",
+    "**Never** share a `secret` key.",
+    "it stands there without its Markdown marks; quote the marks too"
+)]
+#[case("Never share a secret word", "**Never** share a `secret` key.", "nothing like it stands in the cited text")]
+fn a_quote_without_its_marks_is_named(#[case] quote: &str, #[case] text: &str, #[case] why: &str) {
+    assert_eq!(exact(quote, text), Err(QuoteFault::Altered(why.to_owned())));
 }
 
 #[test]
