@@ -119,7 +119,7 @@ mod verify;
 
 pub use answer::{
     Answer, AnswerRequest, ApiKey, DroppedInAttempt, Endpoint, EndpointSettings, Extractive, Fault, NOT_SUPPORTED,
-    Proposal, StopReason, Strategy, SynthesisTask, Synthesiser,
+    Proposal, StopReason, Strategy, SynthesisTask, Synthesiser, Unreadable,
 };
 pub use check::{Check, CheckReport, CheckRequest};
 pub use cite::{CiteStatus, Cited};
@@ -137,7 +137,6 @@ pub use evidence::budget::{ApproximateTokens, TokenCounter};
 pub use evidence::prompt::EvidenceBlock;
 pub use evidence::receipt::{Receipt, ReceiptClaim, ReceiptSpan};
 pub use evidence::{Manifest, Refused, RunEvent, Shown};
-pub use gate::UNSAFE_RULES_VERSION;
 pub use gate::claim::{ClaimValue, LEAST_SUPPORT, SupportScorer, ValueKind, WordOverlap};
 pub use gate::proposal::{AnswerFormat, ProposedAnswer, ProposedCitation, ProposedClaim};
 pub use gate::quote::Normalisation;
@@ -149,7 +148,7 @@ pub use lexicon::LEXER_VERSION;
 pub use lock::{LinkStatus, LockReport, LockedLink, Reanchored};
 pub use model::{
     Bm25Policy, ChunkId, ChunkPolicy, Citation, Digest, DigestBuilder, DocumentId, Policy, SourceKind, Span, Trust,
-    UnsafeScope, Visibility,
+    UNSAFE_RULES_VERSION, UnsafeScope, Visibility,
 };
 pub use receipt::{ClaimReport, ReceiptReport, SpanReport, SpanStatus};
 pub use search::{ExpectedPolicy, Explanation, Hit, QueryTermInfo, Refusal, SearchRequest, SearchResult, TermShare};

@@ -10,5 +10,3 @@ pub(crate) mod quote;
 pub(crate) mod source;
 pub(crate) mod unsafe_text;
 pub(crate) mod verdict;
-
-pub use unsafe_text::UNSAFE_RULES_VERSION;

@@ -16,9 +16,6 @@ use std::ops::Range;
 use rules::RULES;
 use shadow::Shadow;
 
-/// The version of the rules that mark unsafe text; part of the policy.
-pub const UNSAFE_RULES_VERSION: u32 = 1;
-
 /// A document has this many findings at most; the first of each rule come first to mind, and one is enough.
 const FINDINGS_AT_MOST: usize = 100;
 

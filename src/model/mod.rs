@@ -16,7 +16,7 @@ pub use digest::{Digest, DigestBuilder};
 pub use id::{ChunkId, DocumentId};
 pub(crate) use manifest::{MANIFEST_FORMAT, Place};
 pub use manifest::{Manifest, Refused, RunEvent, Shown};
-pub use policy::{Bm25Policy, ChunkPolicy, Policy, UnsafeScope};
+pub use policy::{Bm25Policy, ChunkPolicy, Policy, UNSAFE_RULES_VERSION, UnsafeScope};
 pub use source::{SourceKind, Trust, Visibility};
 pub use span::Span;
 pub(crate) use stamps::Stamps;

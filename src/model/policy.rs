@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use super::Digest;
 use crate::error::{Error, Result};
 
+/// The version of the rules that mark unsafe text (`gate/unsafe_rules.toml`).
+pub const UNSAFE_RULES_VERSION: u32 = 1;
+
 /// How documents are cut into chunks. All sizes are in characters (Unicode scalar values).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -133,7 +136,7 @@ impl Policy {
             chunking,
             bm25,
             lexer_version: crate::lexicon::LEXER_VERSION,
-            unsafe_rules: crate::gate::UNSAFE_RULES_VERSION,
+            unsafe_rules: UNSAFE_RULES_VERSION,
             unsafe_scope: UnsafeScope::default(),
         })
     }
