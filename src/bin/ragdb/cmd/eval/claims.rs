@@ -123,11 +123,34 @@ impl SetView {
             let counts = ClaimLabel::ALL.map(count);
             let total: usize = counts.iter().sum();
             if total > 0 {
-                let share = format!("{}.{} %", total * 100 / self.pairs, total * 1000 / self.pairs % 10);
+                let share = share(total, self.pairs);
                 let cells = [verdict.code().to_owned()].into_iter().chain(counts.map(|count| count.to_string()));
                 table.row(cells.chain([share]));
             }
         }
         table.write(screen, 2)
+    }
+}
+
+/// A part as a percentage with one decimal, rounded. `whole` is not 0.
+fn share(part: usize, whole: usize) -> String {
+    let tenths = (part * 1000 + whole / 2) / whole;
+    format!("{}.{} %", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(2, 3, "66.7 %")]
+    #[case(1, 3, "33.3 %")]
+    #[case(1999, 2000, "100.0 %")]
+    #[case(1, 2001, "0.0 %")]
+    #[case(7, 7, "100.0 %")]
+    fn a_share_is_rounded(#[case] part: usize, #[case] whole: usize, #[case] said: &str) {
+        assert_eq!(share(part, whole), said);
     }
 }
