@@ -5,7 +5,7 @@ use serde_json::json;
 use super::grounds::{Gathered, Grounds};
 use super::strategy::event;
 use super::synthesis::{Fault, Proposal, SynthesisTask, Synthesiser};
-use super::types::{DroppedInAttempt, NOT_SUPPORTED, StopReason};
+use super::types::{DroppedInAttempt, StopReason, Unreadable};
 use crate::error::Result;
 use crate::evidence::RunEvent;
 use crate::gate::proposal::ProposedAnswer;
@@ -23,6 +23,7 @@ pub(super) struct Tried {
     /// The judgement of the attempt that had the most verified claims.
     pub best: Option<Verification>,
     pub dropped: Vec<DroppedInAttempt>,
+    pub unreadable: Vec<Unreadable>,
     pub events: Vec<RunEvent>,
 }
 
@@ -40,12 +41,16 @@ pub(super) fn attempt(
         tried.attempts = attempt;
         let (prompt, blocks) = (gathered.prompt.as_str(), gathered.blocks.as_slice());
         let proposal = synthesiser.propose(&SynthesisTask { query, prompt, blocks, attempt, faults: &faults })?;
-        let found = match read(proposal, grounds) {
+        let found = match read(proposal, gathered, grounds) {
             Read::Nothing => {
                 tried.stop_reason = tried.withdrawn();
                 return Ok(tried);
             }
-            Read::Unreadable => vec![Fault { claim: None, reference: None, code: Fault::UNREADABLE }],
+            Read::Unreadable(reason) => {
+                let reason = short(&reason);
+                tried.unreadable.push(Unreadable { attempt, reason: reason.clone() });
+                vec![Fault { claim: None, reference: None, code: Fault::UNREADABLE, reason: Some(reason) }]
+            }
             Read::Answer(answer) => {
                 let verification = grounds.judge(&gathered.manifest, &answer)?;
                 let proved = verification.claims.iter().all(|claim| claim.verdict.is_verified());
@@ -77,7 +82,7 @@ impl Tried {
     }
 
     fn ending(stop_reason: StopReason) -> Self {
-        Self { stop_reason, attempts: 0, best: None, dropped: Vec::new(), events: Vec::new() }
+        Self { stop_reason, attempts: 0, best: None, dropped: Vec::new(), unreadable: Vec::new(), events: Vec::new() }
     }
 
     fn has_verified(&self) -> bool {
@@ -115,33 +120,26 @@ fn verified(verification: &Verification) -> usize {
 
 enum Read {
     Nothing,
-    Unreadable,
+    Unreadable(String),
     Answer(ProposedAnswer),
 }
 
-fn read(proposal: Proposal, grounds: &dyn Grounds) -> Read {
+fn read(proposal: Proposal, gathered: &Gathered, grounds: &dyn Grounds) -> Read {
     let answer = match proposal {
         Proposal::Abstain => return Read::Nothing,
-        Proposal::Text(text) if is_refusal(&text) => return Read::Nothing,
-        Proposal::Text(text) => match grounds.read(&text) {
-            None => return Read::Unreadable,
-            Some(answer) => answer,
+        Proposal::Text(text) if text.trim().is_empty() => return Read::Unreadable("the answer has no text".into()),
+        Proposal::Text(text) => match grounds.read(&text, &gathered.manifest) {
+            Err(error) => return Read::Unreadable(error.to_string()),
+            Ok(answer) => answer,
         },
         Proposal::Answer(answer) => answer,
     };
-    // An empty list of claims is a refusal in JSON.
-    if answer.claims.iter().all(|claim| claim.citations.is_empty() && is_refusal(&claim.text)) {
-        return Read::Nothing;
-    }
-    Read::Answer(answer)
-}
-
-fn is_refusal(text: &str) -> bool {
-    text.trim_matches(|c: char| c.is_whitespace() || matches!(c, '"' | '.')) == NOT_SUPPORTED.trim_end_matches('.')
+    if answer.claims_nothing() { Read::Nothing } else { Read::Answer(answer) }
 }
 
 fn fault(dropped: &Dropped) -> Fault {
-    Fault { claim: Some(dropped.text.clone()), reference: dropped.reference.clone(), code: dropped.verdict.code() }
+    let (claim, reference) = (Some(dropped.text.clone()), dropped.reference.clone());
+    Fault { claim, reference, code: dropped.verdict.code(), reason: None }
 }
 
 fn citations_rejected(attempt: u32, dropped: &[Dropped]) -> RunEvent {
@@ -158,7 +156,11 @@ fn rejected(attempt: u32, faults: &[Fault]) -> RunEvent {
             codes.push(fault.code);
         }
     }
-    event("answer_rejected", json!({ "attempt": attempt, "codes": codes }))
+    let mut detail = json!({ "attempt": attempt, "codes": codes });
+    if let Some(reason) = faults.iter().find_map(|fault| fault.reason.as_deref()) {
+        detail["reason"] = reason.into();
+    }
+    event("answer_rejected", detail)
 }
 
 /// The beginning of a text that may be of any length.

@@ -33,6 +33,9 @@ and negation of the claim.
 /// The longest a key may be.
 const LONGEST_KEY: usize = 4096;
 
+/// A shorter key, such as the `ollama` that local servers are given, may be a word of an honest answer.
+const TELLING_KEY: usize = 16;
+
 /// A secret key. It is shown by nothing: not by `Debug`, not in an error, not in the store.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
@@ -117,6 +120,7 @@ impl EndpointSettings {
 pub struct Endpoint {
     model: String,
     url: String,
+    host: String,
     key: Option<ApiKey>,
     client: Client,
 }
@@ -151,15 +155,21 @@ impl Endpoint {
         if settings.timeout.is_zero() || settings.connect_timeout.is_zero() {
             return wrong("the endpoint's time-outs must be more than 0");
         }
-        let shown = url.shown();
+        let (shown, host) = (url.shown(), url.authority().to_owned());
         let (model, key) = (settings.model.clone(), settings.api_key.clone());
-        Ok(Self { model, url: shown, key, client: Client::new(url, settings) })
+        Ok(Self { model, url: shown, host, key, client: Client::new(url, settings) })
     }
 
     /// The address that is asked, without anything secret.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// The host that is asked, with its port where it names one.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.host
     }
 
     fn error(&self, message: &str) -> Error {
@@ -181,7 +191,8 @@ impl Synthesiser for Endpoint {
             return Ok(Proposal::Abstain);
         }
         let text = message.content.map(Content::text).unwrap_or_default();
-        if self.key.as_ref().is_some_and(|key| repeats(&text, key.expose())) {
+        let telling = self.key.as_ref().map(ApiKey::expose).filter(|key| key.len() >= TELLING_KEY);
+        if telling.is_some_and(|key| repeats(&text, key)) {
             return Err(self.error("repeats the API key in its answer; the answer was thrown away"));
         }
         Ok(Proposal::Text(text))
@@ -286,7 +297,8 @@ fn messages(task: &SynthesisTask<'_>) -> Vec<Message> {
 fn line(fault: &Fault) -> String {
     let claim = fault.claim.as_deref().map(|claim| format!(" claim {:?}", short(claim))).unwrap_or_default();
     let reference = fault.reference.as_deref().map(|reference| format!(" ref {:?}", short(reference)));
-    format!("- {}:{claim}{}", fault.code, reference.unwrap_or_default())
+    let reason = fault.reason.as_deref().map(|reason| format!(" {}", short(reason))).unwrap_or_default();
+    format!("- {}:{reason}{claim}{}", fault.code, reference.unwrap_or_default())
 }
 
 #[cfg(test)]
@@ -350,14 +362,19 @@ mod tests {
     #[test]
     fn faults_go_out_as_codes_with_what_the_model_itself_said() {
         let faults = [
-            Fault { claim: Some("900 days".repeat(100)), reference: Some("S1".into()), code: "value_mismatch" },
-            Fault { claim: None, reference: None, code: Fault::UNREADABLE },
+            Fault {
+                claim: Some("900 days".repeat(100)),
+                reference: Some("S1".into()),
+                code: "value_mismatch",
+                reason: None,
+            },
+            Fault { claim: None, reference: None, code: Fault::UNREADABLE, reason: Some("EOF at line 1".into()) },
         ];
         let task = SynthesisTask { query: "how long", prompt: "EVIDENCE\n", blocks: &[], attempt: 2, faults: &faults };
         let messages = messages(&task);
         assert_eq!(messages[1].content, "EVIDENCE\n\nQuestion: how long");
         let last = &messages[2].content;
         assert!(last.contains("- value_mismatch: claim \"900 days") && last.contains("ref \"S1\""), "{last}");
-        assert!(last.contains("- unreadable_answer:") && last.len() < 500, "{last}");
+        assert!(last.contains("- unreadable_answer: EOF at line 1") && last.len() < 500, "{last}");
     }
 }

@@ -304,7 +304,8 @@ mod tests {
     #[test]
     fn a_rejected_sentence_is_not_proposed_again() {
         use super::super::synthesis::Fault;
-        let fault = Fault { claim: Some(WINDOW.to_owned()), reference: Some("S1".to_owned()), code: "stale" };
+        let fault =
+            Fault { claim: Some(WINDOW.to_owned()), reference: Some("S1".to_owned()), code: "stale", reason: None };
         let again = propose("How many days do customers have to return an order?", &[fault]);
         assert!(again.iter().all(|(_, text)| text != WINDOW), "{again:?}");
     }

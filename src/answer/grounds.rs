@@ -5,7 +5,7 @@ use crate::context::ContextRequest;
 use crate::error::Result;
 use crate::evidence::Manifest;
 use crate::evidence::prompt::EvidenceBlock;
-use crate::gate::proposal::ProposedAnswer;
+use crate::gate::proposal::{AnswerFormat, ProposedAnswer};
 use crate::search::SearchRequest;
 use crate::store::Store;
 use crate::verify::{Verification, VerifyRequest};
@@ -26,8 +26,8 @@ pub(super) trait Grounds {
     /// The evidence for all of `queries` together, as one run.
     fn retrieve(&mut self, queries: &[String]) -> Result<Gathered>;
 
-    /// Reads a model's text; `None` where it has none of the forms.
-    fn read(&self, text: &str) -> Option<ProposedAnswer>;
+    /// Reads a model's text.
+    fn read(&self, text: &str, manifest: &Manifest) -> Result<ProposedAnswer>;
 
     /// Holds an answer to what its run showed.
     fn judge(&mut self, manifest: &Manifest, answer: &ProposedAnswer) -> Result<Verification>;
@@ -55,8 +55,9 @@ impl Grounds for StoreGrounds<'_> {
         Ok(Gathered { manifest: evidence.manifest, prompt: evidence.prompt, blocks })
     }
 
-    fn read(&self, text: &str) -> Option<ProposedAnswer> {
-        read_json(text)
+    fn read(&self, text: &str, manifest: &Manifest) -> Result<ProposedAnswer> {
+        let labels: Vec<String> = manifest.shown.iter().map(|shown| shown.label.clone()).collect();
+        ProposedAnswer::parse(text, AnswerFormat::Auto, &labels)
     }
 
     fn judge(&mut self, manifest: &Manifest, answer: &ProposedAnswer) -> Result<Verification> {
@@ -68,23 +69,4 @@ impl Grounds for StoreGrounds<'_> {
             ..VerifyRequest::new(manifest, answer)
         })
     }
-}
-
-fn read_json(text: &str) -> Option<ProposedAnswer> {
-    use crate::gate::proposal::{ProposedCitation, ProposedClaim};
-    let value: serde_json::Value = serde_json::from_str(text).ok()?;
-    let string = |value: &serde_json::Value| value.as_str().map(str::to_owned);
-    let mut claims = Vec::new();
-    for claim in value["claims"].as_array()? {
-        let mut citations = Vec::new();
-        for citation in claim["citations"].as_array()? {
-            citations.push(ProposedCitation {
-                reference: string(&citation["ref"])?,
-                quote: string(&citation["quote"]),
-                range: None,
-            });
-        }
-        claims.push(ProposedClaim { text: string(&claim["text"])?, citations });
-    }
-    Some(ProposedAnswer { claims })
 }

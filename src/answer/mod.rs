@@ -25,7 +25,7 @@ use strategy::{Halt, Searched};
 pub use endpoint::{ApiKey, Endpoint, EndpointSettings};
 pub use extract::Extractive;
 pub use synthesis::{Fault, Proposal, SynthesisTask, Synthesiser};
-pub use types::{Answer, AnswerRequest, DroppedInAttempt, NOT_SUPPORTED, StopReason, Strategy};
+pub use types::{Answer, AnswerRequest, DroppedInAttempt, NOT_SUPPORTED, StopReason, Strategy, Unreadable};
 
 /// The limits of a request: calls, retries, chunks of a call.
 const MOST_CALLS: u32 = 16;
@@ -83,6 +83,7 @@ fn run(request: &AnswerRequest<'_>, grounds: &mut dyn Grounds) -> Result<Answer>
         attempts: tried.attempts,
         published: if answered { verification.published() } else { Vec::new() },
         dropped: tried.dropped,
+        unreadable: tried.unreadable,
         manifest,
         verification,
     })

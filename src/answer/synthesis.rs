@@ -39,7 +39,7 @@ pub struct SynthesisTask<'a> {
     pub faults: &'a [Fault],
 }
 
-/// Why part of an earlier attempt was rejected. It has no text but the synthesiser's own.
+/// Why part of an earlier attempt was rejected. It has no text of the evidence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// The claim; none where the answer as a whole could not be read.
@@ -48,6 +48,8 @@ pub struct Fault {
     pub reference: Option<String>,
     /// The code of a [`Verdict`](crate::Verdict), or [`Fault::UNREADABLE`].
     pub code: &'static str,
+    /// Why the answer could not be read, in the words of its reader.
+    pub reason: Option<String>,
 }
 
 impl Fault {

@@ -86,8 +86,13 @@ impl Grounds for Fake {
         Ok(Gathered { manifest, prompt: "PROMPT".to_owned(), blocks: blocks.collect() })
     }
 
-    fn read(&self, text: &str) -> Option<ProposedAnswer> {
-        (text != "broken").then(|| answer(&[(text, "S1")]))
+    fn read(&self, text: &str, _: &Manifest) -> Result<ProposedAnswer> {
+        let broken = || Error::Invalid { message: "it is broken".to_owned() };
+        match text {
+            "broken" => Err(broken()),
+            _ if text.contains("Not supported") => Ok(ProposedAnswer::default()),
+            _ => Ok(answer(&[(text, "S1")])),
+        }
     }
 
     fn judge(&mut self, manifest: &Manifest, answer: &ProposedAnswer) -> Result<Verification> {
@@ -140,6 +145,7 @@ fn span(text: &str) -> VerifiedSpan {
         chunk_start_char: 0,
         chunk_end_char: 0,
         content_hash: String::new(),
+        headings: Vec::new(),
         text: text.to_owned(),
     }
 }

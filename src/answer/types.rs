@@ -5,8 +5,7 @@ use crate::evidence::{Manifest, RunEvent};
 use crate::gate::quote::Normalisation;
 use crate::verify::{Dropped, Published, Verification};
 
-/// What is said where nothing could be verified.
-pub const NOT_SUPPORTED: &str = "Not supported by the corpus.";
+pub use crate::gate::proposal::NOT_SUPPORTED;
 
 /// How often, and for what, the store is searched.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -158,6 +157,8 @@ pub struct Answer {
     pub published: Vec<Published>,
     /// What was rejected in any attempt.
     pub dropped: Vec<DroppedInAttempt>,
+    /// The attempts whose text could not be read as an answer.
+    pub unreadable: Vec<Unreadable>,
     /// The evidence that was shown; [`Manifest::events`] has what happened, up to the end of the answer.
     pub manifest: Manifest,
     /// What the gate said of the attempt that `text` is taken from; without claims where there is none.
@@ -176,6 +177,15 @@ impl Answer {
     pub fn events(&self) -> &[RunEvent] {
         &self.manifest.events
     }
+}
+
+/// An attempt whose text is none of the forms of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    /// The attempt, from 1.
+    pub attempt: u32,
+    /// Why it could not be read.
+    pub reason: String,
 }
 
 /// What was dropped, and when.

@@ -1,8 +1,9 @@
 //! What a model proposes: an answer as claims with citations, read from the forms that models give. Pure; hostile input.
 //!
 //! JSON is `{"claims": [{"text", "citations": [{"ref", "quote"}]}]}`, also in one fence. Text is prose in which `[S1]`
-//! marks what was said before it: each sentence, list item, table row and heading is a claim, one without a mark has no
-//! citation, and nothing is left out. The forms of common APIs are text whose marks stand beside it.
+//! marks what was said before it: each sentence, list item and table row is a claim, one without a mark has no citation,
+//! and nothing is left out but titles and lists of sources. The forms of common APIs are text whose marks stand beside
+//! it. What a model thought before its answer (`<think>…</think>`) is no part of it.
 
 mod api;
 mod json;
@@ -18,9 +19,12 @@ use crate::error::{Error, Result};
 /// The longest answer that is read.
 const MOST_BYTES: usize = 4 << 20;
 /// The most claims of an answer.
-const MOST_CLAIMS: usize = 1000;
+const MOST_CLAIMS: usize = 200;
 /// The most citations of a claim.
-const MOST_CITATIONS: usize = 100;
+const MOST_CITATIONS: usize = 20;
+
+/// What is said where nothing is supported, by a model as by ragdb. It claims nothing.
+pub const NOT_SUPPORTED: &str = "Not supported by the corpus.";
 
 /// In which form an answer is given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -71,7 +75,7 @@ pub struct ProposedClaim {
 }
 
 /// One citation of a claim.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ProposedCitation {
     /// A label of the run (`S1`) or a chunk id.
     pub reference: String,
@@ -90,8 +94,11 @@ impl ProposedAnswer {
         if text.len() > MOST_BYTES {
             return Err(invalid(format!("the answer has {} bytes; at most {MOST_BYTES} are read", text.len())));
         }
-        let text = text.trim_start_matches('\u{feff}').trim();
-        let answer = match format {
+        let text = spoken(text.trim_start_matches('\u{feff}').trim())?;
+        if is_abstention(text) {
+            return Ok(Self::default());
+        }
+        let mut answer = match format {
             AnswerFormat::Json => json::parse(text)?,
             AnswerFormat::Text => marks::parse(text, &[], labels)?,
             AnswerFormat::Api => api::parse(text, labels)?,
@@ -114,11 +121,31 @@ impl ProposedAnswer {
                     "claim {number} has {count} citations; at most {MOST_CITATIONS} are read"
                 )));
             }
-            if claim.text.trim().is_empty() {
-                return Err(invalid(format!("claim {number} has no text")));
-            }
+        }
+        if answer.claims_nothing() {
+            answer.claims.clear();
         }
         Ok(answer)
+    }
+
+    /// Whether it has no claims, or says only that nothing is supported.
+    pub(crate) fn claims_nothing(&self) -> bool {
+        self.claims.iter().all(|claim| claim.citations.is_empty() && is_abstention(&claim.text))
+    }
+}
+
+/// Whether a text says that nothing is supported, and no more.
+fn is_abstention(text: &str) -> bool {
+    let bare = |text: &str| text.trim_matches(|c: char| !c.is_alphanumeric()).to_ascii_lowercase();
+    text.len() < 2 * NOT_SUPPORTED.len() && bare(text) == bare(NOT_SUPPORTED)
+}
+
+/// A text without what its author thought before it.
+fn spoken(text: &str) -> Result<&str> {
+    let Some(thought) = text.strip_prefix("<think>") else { return Ok(text) };
+    match thought.split_once("</think>") {
+        Some((_, said)) => Ok(said.trim()),
+        None => Err(invalid("the answer ends before its <think> block does")),
     }
 }
 

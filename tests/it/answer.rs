@@ -140,7 +140,9 @@ fn a_model_that_mends_its_answer_is_heard() {
     "abstained_by_synthesiser",
     1
 )]
+#[case::declines_in_quotes(Reply::Says("<think>no</think>\"Not supported by the corpus\"".into()), "abstained_by_synthesiser", 1)]
 #[case::broken_json(Reply::Says("{\"claims\": [{\"text\": \"Rot".into()), "blocked", 3)]
+#[case::null(Reply::status("200 OK", "", r#"{"choices": [{"message": {"content": null}}]}"#), "blocked", 3)]
 fn a_model_that_says_nothing_of_use_gets_an_abstention(
     #[case] reply: Reply,
     #[case] stop_reason: &str,
@@ -152,6 +154,64 @@ fn a_model_that_says_nothing_of_use_gets_an_abstention(
     let answer: Value = serde_json::from_str(&run.stdout).expect("JSON");
     assert_eq!((run.code, answer["stop_reason"].as_str()), (1, Some(stop_reason)));
     assert_eq!(stub.requests().len(), asked);
+}
+
+#[rstest]
+#[case::in_a_fence(format!("```json\n{{\"claims\": [{{\"text\": \"{TRUTH}\", \"citations\": [{{\"ref\": \"[S1]\", \"quote\": \"{TRUTH}\"}}]}}]}}\n```"))]
+#[case::thought_before(format!("<think>Is it 30 days? {{</think>\n{{\"claims\": [{{\"text\": \"{TRUTH}\", \"citations\": [{{\"ref\": \"S1\"}}]}}]}}"))]
+#[case::as_text(format!("# Answer\n\n{TRUTH} [S1]\n\nSources: [S1]"))]
+fn an_answer_is_read_in_each_of_its_forms(#[case] said: String) {
+    let project = Project::synced();
+    let stub = Stub::new(vec![Reply::Says(said)]);
+    let run = ask(&project, &stub, &["--retries", "0", "--json"]);
+    let answer: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    assert_eq!((run.code, &answer["answer"], &answer["stop_reason"]), (0, &json!(TRUTH), &json!("answered")));
+}
+
+#[test]
+fn why_an_answer_could_not_be_read_is_said_to_the_model_and_to_the_user() {
+    let project = Project::synced();
+    let stub = Stub::new(vec![Reply::Says("{\"claims\": 5}".into())]);
+    let why = "invalid type: integer `5`, expected a sequence";
+    let run = ask(&project, &stub, &["--retries", "1"]);
+    assert!(run.stderr.contains("attempt 1 could not be read: ") && run.stderr.contains(why), "{}", run.stderr);
+    let second = &stub.bodies()[1]["messages"][2]["content"];
+    assert!(second.as_str().is_some_and(|it| it.contains("unreadable_answer: ") && it.contains(why)), "{second}");
+    let run = ask(&project, &stub, &["--retries", "0", "--json"]);
+    let answer: Value = serde_json::from_str(&run.stdout).expect("JSON");
+    assert!(answer["unreadable"][0]["reason"].as_str().is_some_and(|it| it.contains(why)), "{answer}");
+}
+
+#[test]
+fn the_host_that_is_asked_is_always_said() {
+    let project = Project::synced();
+    let stub = Stub::new(vec![claims(&[(TRUTH, "S1", TRUTH)])]);
+    let host = stub.url().split('/').nth(2).expect("a host").to_owned();
+    let run = ask(&project, &stub, &[]);
+    assert!(run.stderr.contains(&format!("evidence and question go to liar at {host}")), "{}", run.stderr);
+}
+
+#[test]
+fn a_short_key_may_be_a_word_of_an_answer() {
+    let stub = Stub::new(vec![Reply::Says("ollama is a server".into())]);
+    let settings = EndpointSettings { api_key: Some(ApiKey::new("ollama").expect("a key")), ..settings(&stub) };
+    assert_eq!(propose(&settings).expect("an answer"), Proposal::Text("ollama is a server".into()));
+}
+
+#[test]
+fn sources_that_can_t_be_compared_are_said() {
+    let project = Project::synced();
+    let folders: Vec<_> = fs::read_dir(project.path()).expect("a folder").filter_map(Result::ok).collect();
+    for folder in folders.iter().filter(|entry| entry.path().is_dir()) {
+        fs::rename(folder.path(), folder.path().with_extension("away")).expect("it moves");
+    }
+    let run = project.run(&["answer", QUESTION]);
+    assert_eq!(run.code, 1);
+    assert!(run.stderr.contains("--allow-unverified-source"), "{}", run.stderr);
+    let run = project.run(&["answer", QUESTION, "--allow-unverified-source"]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let kept = project.ok(&["sql", "--csv", "SELECT unverified_source FROM answers ORDER BY created_at DESC LIMIT 1"]);
+    assert_eq!(kept.stdout.lines().nth(1), Some("1"));
 }
 
 #[test]

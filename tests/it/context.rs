@@ -165,13 +165,18 @@ fn child_meets_a_closed_file() {
     assert_eq!(store.record_run(&evidence.manifest).map_err(|error| error.code()), Err("read_only"));
     // Of a file that may not be written the verb says so, whether SQLite may write beside it or not.
     let here = Path::new(&path).parent().expect("a folder");
-    let run = |arguments: &[&str]| {
+    let ragdb = |arguments: &[&str]| {
         let program = std::env::var("RAGDB_TEST_PROGRAM").expect("the program is named");
         let output =
-            Command::new(program).current_dir(here).args(["--db", "store.db", "context"]).args(arguments).output();
+            Command::new(program).current_dir(here).args(["--db", "store.db"]).args(arguments).output();
         let output = output.expect("it starts");
         (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
     };
+    let run = |arguments: &[&str]| ragdb(&[&["context"], arguments].concat());
+    for verb in [&["answer", QUERY][..], &["verify", "--run", "last"]] {
+        let (code, said) = ragdb(&[verb, &["--json"]].concat());
+        assert!(code == Some(2) && said.contains("\"read_only\"") && said.contains("--no-record"), "{said}");
+    }
     let (code, said) = run(&[QUERY, "-v"]);
     assert!(code == Some(2) && said.contains("can't be written") && said.contains("--manifest FILE"), "{said}");
     let manifest = here.join("for-all/run.json");

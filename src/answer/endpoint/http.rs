@@ -19,6 +19,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The most tries after the first.
 pub(super) const MOST_RETRIES: u32 = 10;
 
+const BEARER: &str = "Bearer ";
+
 /// Posts JSON to one address.
 pub(super) struct Client {
     agent: Agent,
@@ -54,7 +56,7 @@ impl Client {
             .timeout_connect(Some(settings.connect_timeout.min(settings.timeout)))
             .user_agent(concat!("ragdb/", env!("CARGO_PKG_VERSION")))
             .build();
-        let authorization = settings.api_key.as_ref().map(|key| format!("Bearer {}", key.expose()));
+        let authorization = settings.api_key.as_ref().map(|key| format!("{BEARER}{}", key.expose()));
         Self { agent: config.new_agent(), url, authorization, retries: settings.retries, backoff: settings.backoff }
     }
 
@@ -81,6 +83,10 @@ impl Client {
         }
     }
 
+    fn key(&self) -> Option<&str> {
+        self.authorization.as_deref().and_then(|it| it.strip_prefix(BEARER))
+    }
+
     fn once(&self, body: &[u8]) -> std::result::Result<Vec<u8>, Failed> {
         let mut request = self.agent.post(self.url.request()).header(header::CONTENT_TYPE, "application/json");
         if let Some(authorization) = &self.authorization {
@@ -100,7 +106,7 @@ impl Client {
             return read.map_err(|error| transport(&error));
         }
         Err(Failed {
-            message: refusal(status, &read.unwrap_or_default()),
+            message: refusal(status, &read.unwrap_or_default(), self.key()),
             again: status.is_server_error()
                 || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT),
             after,
@@ -134,13 +140,14 @@ fn transport(error: &ureq::Error) -> Failed {
 }
 
 /// A status that is not 200, with the code that the common APIs give. Nothing else of the response is repeated: it may
-/// hold part of the key.
-fn refusal(status: StatusCode, body: &[u8]) -> String {
+/// hold part of the key, and so may the code.
+fn refusal(status: StatusCode, body: &[u8], key: Option<&str>) -> String {
     let body: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
     let code = ["code", "type"].iter().find_map(|name| body["error"][name].as_str());
     let plain = |code: &&str| {
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte == b'_';
-        (1..=40).contains(&code.len()) && code.bytes().all(is_plain)
+        let tells = key.is_some_and(|key| code.contains(key) || key.contains(code));
+        (1..=40).contains(&code.len()) && code.bytes().all(is_plain) && !tells
     };
     let code = code.filter(plain).map(|code| format!(" ({code})")).unwrap_or_default();
     format!("answers with status {}{code}", status.as_u16())
@@ -155,4 +162,23 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let date = rfc2822::DateTimeParser::new().parse_timestamp(value).ok()?;
     let seconds = date.duration_since(Timestamp::now()).as_secs();
     Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("rate_limited", Some("sk-s3cret"), "answers with status 401 (rate_limited)")]
+    #[case("rate_limited", None, "answers with status 401 (rate_limited)")]
+    #[case("letmein", Some("letmein"), "answers with status 401")]
+    #[case("bad_key_letmein", Some("letmein"), "answers with status 401")]
+    #[case("letme", Some("letmein"), "answers with status 401")]
+    #[case("Bad Code", None, "answers with status 401")]
+    fn a_code_that_tells_the_key_is_not_repeated(#[case] code: &str, #[case] key: Option<&str>, #[case] said: &str) {
+        let body = serde_json::json!({ "error": { "code": code } }).to_string();
+        assert_eq!(refusal(StatusCode::UNAUTHORIZED, body.as_bytes(), key), said);
+    }
 }

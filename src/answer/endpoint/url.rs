@@ -1,5 +1,7 @@
 //! The address of an endpoint, taken apart as far as its use needs, and never shown with what may be secret in it.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 use crate::error::{Error, Result};
 
 /// A base URL that was checked.
@@ -47,6 +49,9 @@ impl Url {
         if authority.is_empty() || authority.starts_with(':') {
             return wrong("has no host");
         }
+        if host_of(authority).is_none() {
+            return wrong("has a host or port that can't be read");
+        }
         let path = path.trim_end_matches('/').to_owned();
         Ok(Self { secure, authority: authority.to_owned(), path, query: Hidden(query.to_owned()) })
     }
@@ -58,16 +63,19 @@ impl Url {
 
     /// Whether it is this machine.
     pub fn is_local(&self) -> bool {
-        let host = self.host();
-        let address = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
-        host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+        match host_of(&self.authority) {
+            Some(Host::Name(name)) => {
+                let address = name.parse::<Ipv4Addr>();
+                name.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+            }
+            Some(Host::V6(address)) => address.is_loopback(),
+            None => false,
+        }
     }
 
-    fn host(&self) -> &str {
-        match self.authority.rfind(']') {
-            Some(end) => &self.authority[..=end],
-            None => self.authority.split(':').next().unwrap_or(&self.authority),
-        }
+    /// Host and port.
+    pub fn authority(&self) -> &str {
+        &self.authority
     }
 
     /// The address of chat completions, as it is asked.
@@ -82,6 +90,26 @@ impl Url {
     }
 }
 
+enum Host<'a> {
+    /// A name or an address of four numbers.
+    Name(&'a str),
+    V6(Ipv6Addr),
+}
+
+/// The host of `host`, `host:port`, `[address]` or `[address]:port`; `None` for anything else.
+fn host_of(authority: &str) -> Option<Host<'_>> {
+    let (host, behind) = if let Some(rest) = authority.strip_prefix('[') {
+        let (address, behind) = rest.split_once(']')?;
+        (Host::V6(address.parse().ok()?), behind)
+    } else {
+        let (name, behind) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+        (Host::Name(Some(name).filter(|name| !name.is_empty() && name.bytes().all(is_plain))?), behind)
+    };
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok();
+    (behind.is_empty() || behind.strip_prefix(':').is_some_and(is_port)).then_some(host)
+}
+
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
@@ -93,6 +121,9 @@ mod tests {
     #[case("HTTPS://api.example.com/v1/", "https://api.example.com/v1/chat/completions", false)]
     #[case("http://[::1]:8080", "http://[::1]:8080/chat/completions", true)]
     #[case("http://127.8.0.1", "http://127.8.0.1/chat/completions", true)]
+    #[case("http://LocalHost/v1", "http://LocalHost/v1/chat/completions", true)]
+    #[case("http://[::2]", "http://[::2]/chat/completions", false)]
+    #[case("http://127.0.0.1.example.com", "http://127.0.0.1.example.com/chat/completions", false)]
     #[case("http://localhost.example.com", "http://localhost.example.com/chat/completions", false)]
     fn a_base_url_is_read(#[case] base: &str, #[case] request: &str, #[case] local: bool) {
         let url = Url::parse(base).expect("a good address");
@@ -111,6 +142,16 @@ mod tests {
     #[case("ftp://example.com")]
     #[case("https://")]
     #[case("https://:80/")]
+    #[case("http://[::1]example.com")]
+    #[case("http://[::1].example.com/v1")]
+    #[case("http://[example]")]
+    #[case("http://[::1")]
+    #[case("http://::1/v1")]
+    #[case("http://localhost:example.com")]
+    #[case("http://localhost:80:80")]
+    #[case("http://localhost:")]
+    #[case("http://localhost:99999")]
+    #[case("http://localhost\\.example.com")]
     #[case("https://me:s3cret@example.com")]
     #[case("https://example.com/#s3cret")]
     #[case("https://example.com/ s3cret")]

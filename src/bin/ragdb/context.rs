@@ -13,6 +13,18 @@ use crate::render::{Palette, Role, Screen, View, clean, write_json};
 pub const CONFIG_NAME: &str = "ragdb.yaml";
 const DEFAULT_STORE: &str = "ragdb.db";
 
+/// A refusal to write, with a hint how to go on without; any other reason as it is.
+pub fn unwritable(stop: Stop, instead: &str) -> Stop {
+    match stop {
+        Stop::Ragdb(Error::ReadOnly { path }) => Stop::Ragdb(Error::Refused {
+            code: "read_only",
+            message: format!("{} can't be written, so nothing can be recorded", path.display()),
+            hint: instead.to_owned(),
+        }),
+        other => other,
+    }
+}
+
 /// How much is said on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verbosity {
@@ -74,6 +86,16 @@ impl Context {
     pub fn open(&self) -> Result<Store, Stop> {
         self.detail(&format!("store: {}", self.db.display()));
         Ok(Store::open(&self.db)?)
+    }
+
+    /// Opens the store for a verb that keeps what it made; `instead` is the hint where it can't be written.
+    pub fn open_to_record(&self, instead: &str) -> Result<Store, Stop> {
+        match self.open() {
+            Err(Stop::Ragdb(Error::Io { .. })) if Store::open_read_only(&self.db).is_ok() => {
+                Err(unwritable(Error::ReadOnly { path: self.db.clone() }.into(), instead))
+            }
+            other => other,
+        }
     }
 
     /// Opens the store, and makes it where there is none.

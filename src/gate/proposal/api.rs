@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::marks::{self, Beside};
-use super::{AnswerFormat, ProposedAnswer, ProposedCitation, invalid, json};
+use super::{AnswerFormat, ProposedAnswer, ProposedCitation, invalid, json, spoken};
 use crate::error::Result;
 use crate::model::ChunkId;
 
@@ -41,6 +41,8 @@ struct Choice {
 #[derive(Deserialize)]
 struct ChoiceMessage {
     content: Option<Content>,
+    #[serde(default)]
+    refusal: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -105,6 +107,9 @@ struct Annotation {
 /// Which format a text is in. What begins like JSON must be JSON: half a response is not prose.
 pub(super) fn detect(text: &str) -> Result<AnswerFormat> {
     let inside = json::unfenced(text);
+    if inside == "null" {
+        return Err(invalid("the answer is null"));
+    }
     let list = inside.strip_prefix('[').is_some_and(|rest| rest.trim_start().starts_with('{'));
     if !inside.starts_with('{') && !list {
         return Ok(AnswerFormat::Text);
@@ -132,7 +137,12 @@ pub(super) fn parse(text: &str, labels: &[String]) -> Result<ProposedAnswer> {
         let count = choices.len();
         let only = choices.pop().filter(|_| count == 1);
         let only = only.ok_or_else(|| invalid(format!("the response has {count} choices; give one")))?;
-        return only.message.content.map_or_else(|| Ok(ProposedAnswer::default()), |it| of_content(it, labels));
+        return match only.message {
+            ChoiceMessage { content: Some(content), .. } => of_content(content, labels),
+            // Who declines claims nothing.
+            ChoiceMessage { refusal: Some(_), .. } => Ok(ProposedAnswer::default()),
+            ChoiceMessage { .. } => Err(invalid("the response's message has no content (null)")),
+        };
     }
     if let Some(output) = message.output {
         return of_blocks(output.into_iter().filter_map(|item| item.content).flatten().collect(), labels);
@@ -145,7 +155,7 @@ fn of_content(content: Content, labels: &[String]) -> Result<ProposedAnswer> {
     match content {
         Content::Blocks(blocks) => of_blocks(blocks, labels),
         Content::Text(text) => {
-            let text = text.trim();
+            let text = spoken(text.trim())?;
             if detect(text)? == AnswerFormat::Json { json::parse(text) } else { marks::parse(text, &[], labels) }
         }
     }
@@ -175,8 +185,10 @@ fn of_blocks(blocks: Vec<Block>, labels: &[String]) -> Result<ProposedAnswer> {
         }
     }
     // Blocks may be a JSON answer in pieces.
-    if beside.is_empty() && json::unfenced(text.trim()).starts_with('{') {
-        return json::parse(text.trim());
+    if beside.is_empty() {
+        let said = spoken(text.trim())?;
+        let is_json = json::unfenced(said).starts_with('{');
+        return if is_json { json::parse(said) } else { marks::parse(said, &[], labels) };
     }
     marks::parse(&text, &beside, labels)
 }

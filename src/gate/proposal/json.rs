@@ -29,7 +29,9 @@ pub(super) fn parse(text: &str) -> Result<ProposedAnswer> {
     let answer: Answer = serde_json::from_str(unfenced(text)).map_err(|error| {
         invalid(format!("the answer is not {{\"claims\": [{{\"text\", \"citations\"}}]}}: {error}"))
     })?;
-    let claims = answer.claims.into_iter().map(|claim| ProposedClaim {
+    // Where nothing is said nothing is claimed.
+    let said = answer.claims.into_iter().filter(|claim| !claim.text.trim().is_empty());
+    let claims = said.map(|claim| ProposedClaim {
         text: claim.text.trim().to_owned(),
         citations: claim.citations.into_iter().map(ProposedCitation::from).collect(),
     });
@@ -40,8 +42,9 @@ impl From<Citation> for ProposedCitation {
     fn from(citation: Citation) -> Self {
         let reference = citation.r#ref.trim();
         // Models write the label as they saw it.
-        let bare = reference.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(reference);
-        Self { reference: bare.to_owned(), quote: citation.quote, range: None }
+        let inside = |(open, close)| reference.strip_prefix(open)?.strip_suffix(close);
+        let bare = [('[', ']'), ('【', '】')].into_iter().find_map(inside).unwrap_or(reference);
+        Self { reference: bare.trim().to_owned(), quote: citation.quote, range: None }
     }
 }
 

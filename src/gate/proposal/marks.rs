@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use super::sentences::{enclosed, split};
+use super::sentences::{Piece, enclosed, split};
 use super::{MOST_CITATIONS, MOST_CLAIMS, ProposedAnswer, ProposedCitation, ProposedClaim, invalid};
 use crate::error::Result;
 use crate::gate::quote::is_long_enough;
@@ -53,10 +53,13 @@ pub(super) fn parse(text: &str, beside: &[Beside], labels: &[String]) -> Result<
         if claims.len() > MOST_CLAIMS {
             return Err(invalid(format!("the answer has more than {MOST_CLAIMS} claims")));
         }
+        let Piece { range: piece, is_title } = piece;
         let mut claim = read(&text[piece.clone()], labels);
         let meets = beside.iter().filter(|it| it.at.start < piece.end && it.at.end > piece.start);
         claim.citations.extend(meets.map(|it| it.citation.clone()).take(MOST_CITATIONS + 1));
-        if claim.text.contains(char::is_alphanumeric) {
+        // What stands above other text says what that is about, as long as it cites nothing.
+        let is_title = is_title && claim.citations.is_empty();
+        if claim.text.contains(char::is_alphanumeric) && !is_title {
             claims.push(claim);
         }
     }

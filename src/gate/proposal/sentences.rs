@@ -1,5 +1,5 @@
-//! A text as the pieces that are claims: sentences of paragraphs, list items, table rows, headings, fenced blocks.
-//! Every word of the text is in one piece.
+//! A text as the pieces that may be claims: sentences of paragraphs, list items, table rows, headings, fenced blocks.
+//! Every word of the text is in one piece, but those of lines that only list sources.
 
 use std::ops::Range;
 
@@ -11,17 +11,59 @@ const ABBREVIATIONS: &[&str] = &[
     "resp", "incl", "excl", "st", "vol", "pp", "ed", "ca", "viz",
 ];
 
+/// The most words of a title, and of each cell of a table's head.
+const MOST_TITLE_WORDS: usize = 6;
+/// The most characters of a title.
+const MOST_TITLE_CHARS: usize = 60;
+
+/// A piece of a text.
+pub(super) struct Piece {
+    pub range: Range<usize>,
+    /// A heading or the head of a table that names and states nothing.
+    pub is_title: bool,
+}
+
 /// The pieces of a text, in order, each without white space around it and without the marker of its block.
-pub(super) fn split(text: &str) -> Vec<Range<usize>> {
+pub(super) fn split(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     for block in blocks(text) {
+        let is_title = block.above && is_title(&text[block.range.clone()]);
+        let mut ranges = Vec::new();
         if block.whole {
-            push(text, block.range, &mut pieces);
+            push(text, block.range, &mut ranges);
         } else {
-            sentences(text, block.range, &mut pieces);
+            sentences(text, block.range, &mut ranges);
         }
+        pieces.extend(ranges.into_iter().map(|range| Piece { range, is_title }));
     }
     pieces
+}
+
+/// Whether words that stand above others only name them: a few words without a number, that are no sentence.
+fn is_title(text: &str) -> bool {
+    let short = |cell: &str| cell.split_whitespace().count() <= MOST_TITLE_WORDS;
+    text.split('|').all(short)
+        && text.chars().filter(|c| *c != '|').take(MOST_TITLE_CHARS + 1).count() <= MOST_TITLE_CHARS
+        && !text.contains(|c: char| c.is_numeric() || ends_sentence(c) && !matches!(c, '?' | '？'))
+}
+
+/// Whether a line only says which sources there are: `Sources: [S1], [S2]`.
+fn lists_sources(line: &str) -> bool {
+    const NAMES: [&str; 9] =
+        ["sources", "source", "references", "reference", "citations", "citation", "来源", "参考", "引用"];
+    let mut rest = line.trim_matches(|c: char| c.is_whitespace() || matches!(c, '*' | '_'));
+    let Some(name) = NAMES.iter().find(|name| rest.get(..name.len()).is_some_and(|it| it.eq_ignore_ascii_case(name)))
+    else {
+        return false;
+    };
+    rest = &rest[name.len()..];
+    loop {
+        rest = rest.trim_start_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '[' | '【'));
+        match mark(rest, &[]) {
+            Some(found) => rest = &rest[found.length..],
+            None => return rest.is_empty(),
+        }
+    }
 }
 
 fn push(text: &str, range: Range<usize>, pieces: &mut Vec<Range<usize>>) {
@@ -37,6 +79,8 @@ struct Block {
     range: Range<usize>,
     /// Not cut into sentences.
     whole: bool,
+    /// A heading, or a table row with a line of dashes below it.
+    above: bool,
 }
 
 /// Paragraphs, items, rows and fenced blocks.
@@ -52,7 +96,7 @@ fn blocks(text: &str) -> Vec<Block> {
         let fenced = ["```", "~~~"].into_iter().find(|it| bare.starts_with(it));
         if let Some((marker, begun)) = fence {
             if fenced == Some(marker) {
-                blocks.push(Block { range: begun..start, whole: true });
+                blocks.push(Block { range: begun..start, whole: true, above: false });
                 fence = None;
             }
             continue;
@@ -65,22 +109,26 @@ fn blocks(text: &str) -> Vec<Block> {
         let rest = unmarked(bare);
         let begin = end - rest.len();
         let marked = rest.len() < bare.trim_start_matches(['>', ' ']).len();
-        if rest.trim().is_empty() {
+        if rest.trim().is_empty() || lists_sources(rest) {
             open = false;
         } else if marked && bare.starts_with(['|', '#']) {
-            blocks.push(Block { range: begin..end, whole: true });
+            let delimits = bare.starts_with('|') && !rest.contains(|c: char| !c.is_whitespace() && !"|-:".contains(c));
+            if delimits && let Some(head) = blocks.last_mut().filter(|head| head.range.end == start) {
+                head.above = text[..head.range.start].trim_end_matches([' ', '\t']).ends_with('|');
+            }
+            blocks.push(Block { range: begin..end, whole: true, above: bare.starts_with('#') });
             open = false;
         } else if open && !marked {
             if let Some(last) = blocks.last_mut() {
                 last.range.end = end;
             }
         } else {
-            blocks.push(Block { range: begin..end, whole: false });
+            blocks.push(Block { range: begin..end, whole: false, above: false });
             open = true;
         }
     }
     if let Some((_, begun)) = fence {
-        blocks.push(Block { range: begun..text.len(), whole: true });
+        blocks.push(Block { range: begun..text.len(), whole: true, above: false });
     }
     blocks
 }

@@ -36,8 +36,21 @@ fn shown(answer: &ProposedAnswer) -> Vec<String> {
 #[case("密钥保留45天【S1】。到期后轮换。[S2]没有引用！", &["密钥保留45天。 <S1>", "到期后轮换。 <S2>", "没有引用！"])]
 #[case("It is 1.5 GB, e.g. for Dr. Smith [S1].", &["It is 1.5 GB, e.g. for Dr. Smith. <S1>"])]
 #[case("Is it so? Yes! It is v1.2.3 [S1].", &["Is it so?", "Yes!", "It is v1.2.3. <S1>"])]
-#[case("# Keys\n\n- One thing [S1]\n- Another. Third [S2]\n  goes on\n1. Last", &["Keys", "One thing <S1>", "Another.", "Third goes on <S2>", "Last"])]
-#[case("| name | days |\n|---|---|\n| key | 45 | [S1]\n| token | 9 [S2] |", &["name | days", "key | 45 <S1>", "token | 9 <S2>"])]
+#[case("# Keys\n\n- One thing [S1]\n- Another. Third [S2]\n  goes on\n1. Last", &["One thing <S1>", "Another.", "Third goes on <S2>", "Last"])]
+#[case("| name | days |\n|---|---|\n| key | 45 | [S1]\n| token | 9 [S2] |", &["key | 45 <S1>", "token | 9 <S2>"])]
+#[case("| key | 45 | [S1]\n| token | 9 [S2] |", &["key | 45 <S1>", "token | 9 <S2>"])]
+#[case("| name | 45 days |\n|---|---|\n| key | old | [S1]", &["name | 45 days", "key | old <S1>"])]
+#[case("# Answer\n\n## A key lasts 45 days\n\n### It rotates [S1]\n\n# It is so.\n\n# A title that has more words than a title has", &[
+    "A key lasts 45 days", "It rotates <S1>", "It is so.", "A title that has more words than a title has",
+])]
+#[case("It rotates [S1]\nSources: [S1], [S2]\n\n**References:** [S1][S2]\n- 来源：[S1]、[S2]\nSource", &["It rotates <S1>"])]
+#[case("Sources: [S1] and the law. Sources of income [S1].", &["Sources: and the law. <S1>", "Sources of income. <S1>"])]
+#[case("<think>It may be 30 [S1]. {</think>\n\nIt is 45 [S1].", &["It is 45. <S1>"])]
+#[case("Not supported by the corpus.", &[])]
+#[case("\"Not supported by the corpus\"", &[])]
+#[case("<think>hm</think>**Not supported by the corpus.**", &[])]
+#[case("# Answer\n\nNot supported by the corpus.", &[])]
+#[case("It rotates [S1]. Not supported by the corpus.", &["It rotates. <S1>", "Not supported by the corpus."])]
 #[case("> It is quoted\n> over lines [S1].\n> Next.", &["It is quoted over lines. <S1>", "Next."])]
 #[case("Code:\n\n```\nlet x = 1. Then.\n```\n\nDone [S1].", &["Code:", "let x = 1. Then.", "Done. <S1>"])]
 #[case("```\nno end. At all", &["no end. At all"])]
@@ -83,6 +96,9 @@ fn quoted_passages(#[case] text: &str, #[case] quotes: &[&str], #[case] referenc
 #[case("```json\n{\"claims\": [{\"text\": \"A\", \"confidence\": 0.9}], \"note\": [1]}\n```", &["A"])]
 #[case("```\n{\"claims\": [{\"text\": \"A\"}]}\n```", &["A"])]
 #[case("\u{feff}{\"claims\": [{\"text\": \"A\"}]}", &["A"])]
+#[case("<think>\n{\"claims\": [{\"text\": \"no\"}]}\n</think>\n```json\n{\"claims\": [{\"text\": \"A\"}]}\n```", &["A"])]
+#[case(r#"{"claims": [{"text": " ", "citations": [{"ref": "S1"}]}, {"text": "A", "citations": [{"ref": "【S1】"}, {"ref": "[ S2 ]"}, {"ref": "s1"}]}]}"#, &["A <S1> <S2> <s1>"])]
+#[case(r#"{"claims": [{"text": "Not supported by the corpus."}]}"#, &[])]
 fn json_claims(#[case] text: &str, #[case] claims: &[&str]) {
     for format in [AnswerFormat::Json, AnswerFormat::Auto] {
         assert_eq!(shown(&parse(text, format).unwrap()), claims);
@@ -95,7 +111,9 @@ fn json_claims(#[case] text: &str, #[case] claims: &[&str]) {
 #[case(r#"{"claims": "x"}"#, "expected a sequence at line 1 column 14")]
 #[case(r#"{"claims": [{"text": 5}]}"#, "expected a string")]
 #[case(r#"{"claims": [{"citations": []}]}"#, "missing field `text`")]
-#[case(r#"{"claims": [{"text": ""}]}"#, "claim 1 has no text")]
+#[case("<think>{\"claims\": []}", "ends before its <think> block does")]
+#[case("null", "invalid type: null")]
+#[case(r#"{"claims": null}"#, "invalid type: null")]
 #[case(r#"{"claims": [{"text": "A", "citations": null}]}"#, "expected a sequence")]
 #[case(r#"{"claims": [{"text": "A", "citations": [{"quote": "q"}]}]}"#, "missing field `ref`")]
 #[case(r#"{"claims": [{"text": "A", "citations": [{"ref": 1}]}]}"#, "expected a string")]
@@ -118,6 +136,9 @@ fn json_that_is_refused(#[case] text: &str, #[case] why: &str) {
 #[case(r#"{"content": [{"type": "text"}]}"#, "block 1 is of type text and has none")]
 #[case(r#"{"content": [{"type": "text", "text": "A", "citations": [{"cited_text": "q"}]}]}"#, "names no document")]
 #[case(r#"{"content": 5}"#, "not a response of a known API")]
+#[case("null", "the answer is null")]
+#[case(r#"{"content": null}"#, "no content")]
+#[case(r#"{"choices": [{"message": {"content": null}}]}"#, "no content (null)")]
 fn what_auto_refuses(#[case] text: &str, #[case] why: &str) {
     let message = parse(text, AnswerFormat::Auto).unwrap_err();
     assert!(message.contains(why), "{message}");
@@ -166,10 +187,15 @@ fn openai_responses() {
 #[case(json!("A key lasts 45 days [S1]."), &["A key lasts 45 days. <S1>"])]
 #[case(json!("{\"claims\": [{\"text\": \"A\"}]}"), &["A"])]
 #[case(json!([{"type": "text", "text": "```json\n{\"claims\": [{\"text\": \"A\"}]}\n```"}]), &["A"])]
-#[case(json!(null), &[])]
 fn openai_chat(#[case] content: serde_json::Value, #[case] claims: &[&str]) {
     let response = json!({"choices": [{"index": 0, "message": {"role": "assistant", "content": content}}]});
     assert_eq!(shown(&parse(&response.to_string(), AnswerFormat::Auto).unwrap()), claims);
+}
+
+#[test]
+fn who_declines_claims_nothing() {
+    let response = json!({"choices": [{"message": {"content": null, "refusal": "I can't."}}]});
+    assert_eq!(parse(&response.to_string(), AnswerFormat::Auto), Ok(ProposedAnswer::default()));
 }
 
 #[test]
@@ -182,14 +208,14 @@ fn chunk_ids_are_marks() {
 #[test]
 fn more_than_an_answer_may_hold() {
     let many = |count: usize, it: &str| vec![it; count].join(",");
-    let claims = format!(r#"{{"claims": [{}]}}"#, many(1001, r#"{"text": "A"}"#));
-    assert!(parse(&claims, AnswerFormat::Auto).unwrap_err().contains("1001 claims; at most 1000"));
-    let citations = format!(r#"{{"claims": [{{"text": "A", "citations": [{}]}}]}}"#, many(101, r#"{"ref": "S1"}"#));
-    assert!(parse(&citations, AnswerFormat::Auto).unwrap_err().contains("claim 1 has 101 citations; at most 100"));
-    assert!(parse(&format!("A {}.", "[S1]".repeat(101)), AnswerFormat::Auto).unwrap_err().contains("101 citations"));
-    assert!(parse(&"It. ".repeat(1002), AnswerFormat::Text).unwrap_err().contains("more than 1000 claims"));
+    let claims = format!(r#"{{"claims": [{}]}}"#, many(201, r#"{"text": "A"}"#));
+    assert!(parse(&claims, AnswerFormat::Auto).unwrap_err().contains("201 claims; at most 200"));
+    let citations = format!(r#"{{"claims": [{{"text": "A", "citations": [{}]}}]}}"#, many(21, r#"{"ref": "S1"}"#));
+    assert!(parse(&citations, AnswerFormat::Auto).unwrap_err().contains("claim 1 has 21 citations; at most 20"));
+    assert!(parse(&format!("A {}.", "[S1]".repeat(21)), AnswerFormat::Auto).unwrap_err().contains("21 citations"));
+    assert!(parse(&"It. ".repeat(202), AnswerFormat::Text).unwrap_err().contains("more than 200 claims"));
     assert!(parse(&"A".repeat((4 << 20) + 1), AnswerFormat::Auto).unwrap_err().contains("at most 4194304"));
-    assert_eq!(parse(&"It. ".repeat(1000), AnswerFormat::Text).unwrap().claims.len(), 1000);
+    assert_eq!(parse(&"It. ".repeat(200), AnswerFormat::Text).unwrap().claims.len(), 200);
     let deep = |open: &str| format!("{{\"claims\": [], \"x\": {}", open.repeat(1 << 19));
     for text in [deep("["), deep("{\"x\":"), "[{".repeat(1 << 20), format!("[{}", "[".repeat(1 << 21))] {
         for format in [AnswerFormat::Json, AnswerFormat::Api] {

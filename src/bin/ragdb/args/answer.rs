@@ -50,7 +50,7 @@ pub struct AnswerArgs {
     /// Send a rejected answer back at most N times, 0 to 10 [default: that of ragdb.yaml, else 2]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10))]
     pub retries: Option<u32>,
-    /// Use chunks whose source file can't be read; the run records it
+    /// Use text although the folder of its source can't be opened: the run and the answer record it
     #[arg(long)]
     pub allow_unverified_source: bool,
     /// Write a receipt of what was verified, for `ragdb verify --receipt`

@@ -9,19 +9,22 @@ use ragdb::{
 
 use super::verify::receipt;
 use crate::args::{AnswerArgs, ModelArgs};
-use crate::context::Context;
+use crate::context::{Context, unwritable};
 use crate::exit::{Outcome, Stop};
 use crate::render::{Role, Screen, View, clean};
 
 mod view;
 
-use view::{AnswerView, AttemptView};
+use view::{AnswerView, AttemptView, UnreadableView};
+
+/// What to do where the answer can't be kept.
+const INSTEAD: &str = "answer without keeping it: --no-record";
 
 /// Runs the verb.
 pub fn run(args: &AnswerArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let settings = context.config()?.map(|config| config.answer).unwrap_or_default();
     let synthesiser = synthesiser(&args.model, &settings, context)?;
-    let store = if args.no_record { context.open_read_only()? } else { context.open()? };
+    let store = if args.no_record { context.open_read_only()? } else { context.open_to_record(INSTEAD)? };
     let request = AnswerRequest {
         strategy: args.strategy.0,
         top_k: args.top_k.into(),
@@ -35,7 +38,11 @@ pub fn run(args: &AnswerArgs, context: &mut Context) -> Result<Outcome, Stop> {
         ..AnswerRequest::new(args.query.join(" "), synthesiser.as_ref())
     };
     let answer = store.answer(&request)?;
-    let answer_id = if args.no_record { None } else { Some(record(&store, &answer, synthesiser.name())?) };
+    let answer_id = if args.no_record {
+        None
+    } else {
+        Some(record(&store, &answer, synthesiser.name()).map_err(|stop| unwritable(stop, INSTEAD))?)
+    };
     if let Some(path) = &args.receipt {
         receipt::write(path, &store, &answer.manifest, &answer.verification, &context.db)?;
     }
@@ -71,7 +78,8 @@ fn synthesiser(args: &ModelArgs, settings: &AnswerSettings, context: &Context) -
         timeout: Duration::from_secs(timeout.into()),
         ..EndpointSettings::new(base_url, model)
     })?;
-    context.detail(&format!("model: {model} at {}", endpoint.url()));
+    context.note(&format!("evidence and question go to {model} at {}", endpoint.host()));
+    context.detail(&format!("endpoint: {}", endpoint.url()));
     Ok(Box::new(endpoint))
 }
 
@@ -91,6 +99,9 @@ fn explain(view: &AnswerView, context: &Context) {
             let (claim, detail) = (clean::one_line(&dropped.text), clean::one_line(&dropped.detail));
             let reference = dropped.r#ref.as_deref().map_or_else(String::new, |r| format!(" [{}]", clean::one_line(r)));
             writeln!(out, "dropped in attempt {attempt}: {code}: {claim}{reference}: {detail}")?;
+        }
+        for UnreadableView { attempt, reason } in &view.unreadable {
+            writeln!(out, "attempt {attempt} could not be read: {}", clean::one_line(reason))?;
         }
         Ok(())
     });

@@ -1,14 +1,14 @@
 //! `ragdb context`: the evidence prompt, and the record of what is in it.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use ragdb::{Citation, ContextRequest, Error, Evidence, ExpectedPolicy, Manifest, SearchRequest, Store};
+use ragdb::{Citation, ContextRequest, Evidence, ExpectedPolicy, Manifest, SearchRequest};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::args::ContextArgs;
-use crate::context::Context;
+use crate::context::{Context, unwritable};
 use crate::exit::{Outcome, Stop};
 use crate::files;
 use crate::render::{Screen, View, counted};
@@ -103,24 +103,14 @@ fn request(args: &ContextArgs, context: &Context) -> Result<ContextRequest, Stop
     })
 }
 
+/// What to do where the run can't be kept.
+const INSTEAD: &str = "write the run to a file with --manifest FILE";
+
 /// Evidence whose run is in the store.
 fn recorded(request: &ContextRequest, context: &Context) -> Result<Evidence, Stop> {
-    let unwritable = |path: PathBuf| Error::Refused {
-        code: "read_only",
-        message: format!("{} can't be written, so the run can't be recorded", path.display()),
-        hint: "write the run to a file with --manifest FILE".into(),
-    };
-    let store = match context.open() {
-        Err(Stop::Ragdb(Error::Io { .. })) if Store::open_read_only(&context.db).is_ok() => {
-            return Err(unwritable(context.db.clone()).into());
-        }
-        other => other?,
-    };
+    let store = context.open_to_record(INSTEAD)?;
     let evidence = store.context(request)?;
-    store.record_run(&evidence.manifest).map_err(|error| match error {
-        Error::ReadOnly { path } => unwritable(path),
-        other => other,
-    })?;
+    store.record_run(&evidence.manifest).map_err(|error| unwritable(error.into(), INSTEAD))?;
     Ok(evidence)
 }
 
@@ -140,7 +130,7 @@ fn say(manifest: &Manifest, file: Option<&Path>, context: &Context) {
     let kept = file.map_or_else(String::new, |file| format!(" in {}", file.display()));
     context.note(&format!("run {}{kept}: {blocks}, {length}{refused}", manifest.run_id));
     if manifest.shown.is_empty() {
-        context.note("the store has no evidence for this query");
+        context.note(nothing(manifest));
     }
     for refused in &manifest.refused {
         context.detail(&format!("refused: {}: {}: {}", citation(&refused.path, refused), refused.code, refused.detail));
@@ -152,6 +142,15 @@ fn say(manifest: &Manifest, file: Option<&Path>, context: &Context) {
     }
     if manifest.unverified_source {
         context.warn("text was shown that was not compared with its source");
+    }
+}
+
+/// Why nothing is shown.
+fn nothing(manifest: &Manifest) -> &'static str {
+    if manifest.refused.iter().any(|refused| refused.code == "over_budget") {
+        "the budget is too small for any of the evidence; give more with --max-chars or --max-tokens"
+    } else {
+        "the store has no evidence for this query"
     }
 }
 

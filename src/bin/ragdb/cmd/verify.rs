@@ -6,12 +6,15 @@ use ragdb::{AnswerFormat, AnswerRecord, Manifest, ProposedAnswer, Verification, 
 use serde::Serialize;
 
 use crate::args::{Form, VerifyArgs};
-use crate::context::Context;
+use crate::context::{Context, unwritable};
 use crate::exit::{Outcome, Stop};
 use crate::files;
 use crate::render::{ClaimView, DroppedView, PublishedView, Screen, View, counted, short};
 
 pub mod receipt;
+
+/// What to do where the verdicts can't be kept.
+const INSTEAD: &str = "judge it without keeping the verdicts: --no-record";
 
 /// Runs the verb.
 pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome, Stop> {
@@ -19,7 +22,7 @@ pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome, Stop> {
         return receipt::check(path, &args.root, context);
     }
     let recorded = args.run.is_some() && !args.no_record;
-    let store = if recorded { context.open()? } else { context.open_read_only()? };
+    let store = if recorded { context.open_to_record(INSTEAD)? } else { context.open_read_only()? };
     let manifest = match (&args.run, &args.manifest) {
         (Some(run), _) => store.run(run)?,
         (None, Some(path)) => Manifest::from_json(&files::read(path)?)?,
@@ -35,7 +38,8 @@ pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let verification = store.verify(&request)?;
     let answer_id = if recorded {
         let (verification, synthesiser) = (&verification, "external");
-        Some(store.record_answer(&AnswerRecord { verification, synthesiser, stop_reason: None, calls: None })?)
+        let record = AnswerRecord { verification, synthesiser, stop_reason: None, calls: None };
+        Some(store.record_answer(&record).map_err(|error| unwritable(error.into(), INSTEAD))?)
     } else {
         None
     };
