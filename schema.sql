@@ -451,6 +451,7 @@ CREATE TABLE answers (
   generation INTEGER NOT NULL REFERENCES generations (generation),  -- what it was judged against
   synthesiser TEXT NOT NULL,  -- who made it: external, extractive, or the endpoint's model
   passed INTEGER NOT NULL CHECK (passed IN (0, 1)),  -- 1: every claim and every citation of it was verified
+  unverified_source INTEGER NOT NULL CHECK (unverified_source IN (0, 1)),  -- 1: something was verified by the stored text alone
   stop_reason TEXT,  -- how `ragdb answer` ended
   calls INTEGER,  -- how often `ragdb answer` searched
   text TEXT NOT NULL  -- what was published: verified claims and nothing else
@@ -463,14 +464,19 @@ CREATE TABLE claims (
   answer_id TEXT NOT NULL REFERENCES answers (answer_id),  -- its answer
   claim_no INTEGER NOT NULL,  -- 0, 1, …
   text TEXT NOT NULL,  -- as proposed
-  verdict TEXT NOT NULL,  -- verified, or the code of what it failed by
+  verdict TEXT NOT NULL CHECK (verdict IN (
+    'unknown_reference', 'not_in_context', 'deleted', 'stale', 'integrity',
+    'quote_empty', 'quote_too_short', 'quote_altered', 'quote_misattributed', 'quote_stitched',
+    'value_mismatch', 'unit_mismatch', 'polarity_mismatch', 'identifier_mismatch', 'unsupported',
+    'verified', 'verified_normalised'
+  )),  -- that of its best citation
   support REAL NOT NULL CHECK (support BETWEEN 0 AND 1),  -- the support score of the best citation
   PRIMARY KEY (answer_id, claim_no)
 ) STRICT, WITHOUT ROWID;
 
 -- A value that a claim states: the numeric ledger. `stands` is 1 where a cited span has the same value.
 CREATE TABLE claim_values (
-  answer_id TEXT NOT NULL REFERENCES answers (answer_id),  -- its answer
+  answer_id TEXT NOT NULL,  -- its answer
   claim_no INTEGER NOT NULL,  -- its claim
   value_no INTEGER NOT NULL,  -- 0, 1, … in order of place
   kind TEXT NOT NULL CHECK (kind IN ('number', 'percent', 'date', 'identifier')),  -- what it is
@@ -478,19 +484,26 @@ CREATE TABLE claim_values (
   value TEXT NOT NULL,  -- normalised: 1200, -0.5, 2024-03-01, E42
   unit TEXT,  -- the unit's normalised name, where it has one
   stands INTEGER NOT NULL CHECK (stands IN (0, 1)),  -- whether the cited span has it
-  PRIMARY KEY (answer_id, claim_no, value_no)
+  PRIMARY KEY (answer_id, claim_no, value_no),
+  FOREIGN KEY (answer_id, claim_no) REFERENCES claims (answer_id, claim_no)
 ) STRICT, WITHOUT ROWID;
 
 -- A citation of a claim, its verdict, and where a verified one stands.
 CREATE TABLE citations (
-  answer_id TEXT NOT NULL REFERENCES answers (answer_id),  -- its answer
+  answer_id TEXT NOT NULL,  -- its answer
   claim_no INTEGER NOT NULL,  -- its claim
   citation_no INTEGER NOT NULL,  -- 0, 1, …
   ref TEXT NOT NULL,  -- as proposed: S1, or a chunk id
   quote TEXT,  -- as proposed
-  verdict TEXT NOT NULL,  -- verified, verified_normalised, or the code of the first failure
+  verdict TEXT NOT NULL CHECK (verdict IN (
+    'unknown_reference', 'not_in_context', 'deleted', 'stale', 'integrity',
+    'quote_empty', 'quote_too_short', 'quote_altered', 'quote_misattributed', 'quote_stitched',
+    'value_mismatch', 'unit_mismatch', 'polarity_mismatch', 'identifier_mismatch', 'unsupported',
+    'verified', 'verified_normalised'
+  )),  -- what all checks said, or the first that failed
   normalisations TEXT NOT NULL CHECK (json_valid(normalisations)),  -- those that the quote needed
   detail TEXT NOT NULL,  -- the verdict in words
+  warnings TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(warnings)),  -- what a reader should know although it was verified
   chunk_id TEXT,  -- what the reference resolved to
   path TEXT,  -- its document's path
   start_line INTEGER,  -- of the verified span, from 1
@@ -501,8 +514,15 @@ CREATE TABLE citations (
   chunk_end_byte INTEGER,  -- behind its last byte
   content_hash TEXT,  -- SHA-256 of the chunk's text
   PRIMARY KEY (answer_id, claim_no, citation_no),
+  CHECK (verdict NOT IN ('verified', 'verified_normalised') OR (
+    chunk_id IS NOT NULL AND path IS NOT NULL AND start_line IS NOT NULL AND end_line IS NOT NULL
+    AND start_byte IS NOT NULL AND end_byte IS NOT NULL AND chunk_start_byte IS NOT NULL
+    AND chunk_end_byte IS NOT NULL AND content_hash IS NOT NULL
+  )),
   FOREIGN KEY (answer_id, claim_no) REFERENCES claims (answer_id, claim_no)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX citations_by_chunk ON citations (chunk_id);
 
 -- Audit: every place where a rule of the unsafe gate matched, and whether that keeps the document from being evidence.
 CREATE VIEW audit_unsafe AS
@@ -535,8 +555,10 @@ SELECT
   c.path || '#L' || c.start_line || '-L' || c.end_line AS citation,
   c.quote,
   c.normalisations,
+  c.warnings,
   c.chunk_id,
   c.content_hash,
+  a.unverified_source,
   a.run_id,
   r.generation,
   r.generation_digest

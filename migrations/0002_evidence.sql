@@ -68,6 +68,7 @@ CREATE TABLE answers (
   generation INTEGER NOT NULL REFERENCES generations (generation),
   synthesiser TEXT NOT NULL,
   passed INTEGER NOT NULL CHECK (passed IN (0, 1)),
+  unverified_source INTEGER NOT NULL CHECK (unverified_source IN (0, 1)),
   stop_reason TEXT,
   calls INTEGER,
   text TEXT NOT NULL
@@ -79,13 +80,18 @@ CREATE TABLE claims (
   answer_id TEXT NOT NULL REFERENCES answers (answer_id),
   claim_no INTEGER NOT NULL,
   text TEXT NOT NULL,
-  verdict TEXT NOT NULL,
+  verdict TEXT NOT NULL CHECK (verdict IN (
+    'unknown_reference', 'not_in_context', 'deleted', 'stale', 'integrity',
+    'quote_empty', 'quote_too_short', 'quote_altered', 'quote_misattributed', 'quote_stitched',
+    'value_mismatch', 'unit_mismatch', 'polarity_mismatch', 'identifier_mismatch', 'unsupported',
+    'verified', 'verified_normalised'
+  )),
   support REAL NOT NULL CHECK (support BETWEEN 0 AND 1),
   PRIMARY KEY (answer_id, claim_no)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE claim_values (
-  answer_id TEXT NOT NULL REFERENCES answers (answer_id),
+  answer_id TEXT NOT NULL,
   claim_no INTEGER NOT NULL,
   value_no INTEGER NOT NULL,
   kind TEXT NOT NULL CHECK (kind IN ('number', 'percent', 'date', 'identifier')),
@@ -93,18 +99,25 @@ CREATE TABLE claim_values (
   value TEXT NOT NULL,
   unit TEXT,
   stands INTEGER NOT NULL CHECK (stands IN (0, 1)),
-  PRIMARY KEY (answer_id, claim_no, value_no)
+  PRIMARY KEY (answer_id, claim_no, value_no),
+  FOREIGN KEY (answer_id, claim_no) REFERENCES claims (answer_id, claim_no)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE citations (
-  answer_id TEXT NOT NULL REFERENCES answers (answer_id),
+  answer_id TEXT NOT NULL,
   claim_no INTEGER NOT NULL,
   citation_no INTEGER NOT NULL,
   ref TEXT NOT NULL,
   quote TEXT,
-  verdict TEXT NOT NULL,
+  verdict TEXT NOT NULL CHECK (verdict IN (
+    'unknown_reference', 'not_in_context', 'deleted', 'stale', 'integrity',
+    'quote_empty', 'quote_too_short', 'quote_altered', 'quote_misattributed', 'quote_stitched',
+    'value_mismatch', 'unit_mismatch', 'polarity_mismatch', 'identifier_mismatch', 'unsupported',
+    'verified', 'verified_normalised'
+  )),
   normalisations TEXT NOT NULL CHECK (json_valid(normalisations)),
   detail TEXT NOT NULL,
+  warnings TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(warnings)),
   chunk_id TEXT,
   path TEXT,
   start_line INTEGER,
@@ -115,8 +128,15 @@ CREATE TABLE citations (
   chunk_end_byte INTEGER,
   content_hash TEXT,
   PRIMARY KEY (answer_id, claim_no, citation_no),
+  CHECK (verdict NOT IN ('verified', 'verified_normalised') OR (
+    chunk_id IS NOT NULL AND path IS NOT NULL AND start_line IS NOT NULL AND end_line IS NOT NULL
+    AND start_byte IS NOT NULL AND end_byte IS NOT NULL AND chunk_start_byte IS NOT NULL
+    AND chunk_end_byte IS NOT NULL AND content_hash IS NOT NULL
+  )),
   FOREIGN KEY (answer_id, claim_no) REFERENCES claims (answer_id, claim_no)
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX citations_by_chunk ON citations (chunk_id);
 
 CREATE VIEW audit_unsafe AS
 SELECT
@@ -147,8 +167,10 @@ SELECT
   c.path || '#L' || c.start_line || '-L' || c.end_line AS citation,
   c.quote,
   c.normalisations,
+  c.warnings,
   c.chunk_id,
   c.content_hash,
+  a.unverified_source,
   a.run_id,
   r.generation,
   r.generation_digest

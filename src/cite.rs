@@ -196,7 +196,7 @@ enum Found {
 
 fn find_chunk(conn: &Connection, reference: &str, id: ChunkId) -> Result<Found> {
     if let Some((number, document)) = documents::by_id(conn, id.document)? {
-        let row = chunks::of_document(conn, number)?.into_iter().find(|chunk| chunk.id() == id);
+        let row = chunks::by_id(conn, number, id)?;
         if let Some(row) = row {
             let text = chunks::text(conn, row.chunk_no)?;
             let count = row.span.end_line.checked_sub(row.span.start_line).and_then(|more| more.checked_add(1));

@@ -161,7 +161,7 @@ fn document(conn: &Connection, id: DocumentId) -> Result<(i64, DocumentRow)> {
 
 fn refused_by_search(conn: &Connection, refusal: &Refusal) -> Result<Refused> {
     let (number, document) = document(conn, refusal.chunk_id.document)?;
-    let chunk = chunks::of_document(conn, number)?.into_iter().find(|chunk| chunk.id() == refusal.chunk_id);
+    let chunk = chunks::by_id(conn, number, refusal.chunk_id)?;
     let chunk = chunk.ok_or_else(|| Error::Damaged { detail: format!("chunk {} is not stored", refusal.chunk_id) })?;
     Ok(Refused {
         chunk_id: refusal.chunk_id.to_string(),

@@ -104,6 +104,7 @@ impl Store {
                 generation: verification.generation,
                 synthesiser,
                 passed: verification.outcome() == Outcome::Verified,
+                unverified_source: verification.unverified_source(),
                 stop_reason,
                 calls,
                 text: &verification.text(),
@@ -180,6 +181,7 @@ fn record_claim(conn: &Connection, answer_id: &str, claim_no: usize, claim: &Jud
             verdict: citation.verdict.code(),
             normalisations: &serde_json::Value::from(names).to_string(),
             detail: &citation.detail,
+            warnings: &serde_json::Value::from(citation.warnings.clone()).to_string(),
             span: citation.span.as_ref().map(|span| SpanColumns {
                 chunk_id: &span.chunk_id,
                 path: &span.path,
@@ -202,7 +204,7 @@ fn record_claim(conn: &Connection, answer_id: &str, claim_no: usize, claim: &Jud
 fn document_hash(conn: &Connection, chunk_id: &str) -> Result<Option<String>> {
     let Some(id) = ChunkId::parse(chunk_id) else { return Ok(None) };
     let Some((number, document)) = documents::by_id(conn, id.document)? else { return Ok(None) };
-    let live = chunks::of_document(conn, number)?.iter().any(|chunk| chunk.id() == id);
+    let live = chunks::by_id(conn, number, id)?.is_some();
     Ok(live.then(|| document.content_hash.to_string()))
 }
 

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use crate::error::{Error, Result};
 use crate::evidence::receipt::{RECEIPT_FORMAT, Receipt, ReceiptClaim, ReceiptSpan};
+use crate::gate::claim::{self, Cited, WordOverlap};
 use crate::ingest::code;
 use crate::ingest::source::SourceReader;
 use crate::model::{Digest, Manifest};
-use crate::verify::{Verification, VerifiedSpan};
+use crate::verify::{JudgedCitation, Verification};
 
 /// Larger files are not read: no source file was larger when it was indexed.
 const MAX_FILE_BYTES: u64 = 1 << 30;
@@ -15,14 +16,18 @@ const MAX_FILE_BYTES: u64 = 1 << 30;
 /// What became of the words that a receipt names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpanStatus {
-    /// They stand where they stood.
+    /// They stand where they stood, in a file that is as it was, and state the claim.
     Current,
-    /// They stand elsewhere in the file.
+    /// They stand where they stood; the file changed around them.
+    ChangedAround,
+    /// They stand elsewhere in the file, which changed.
     Moved,
     /// The file is there and no longer has them.
     Changed,
     /// The file, or the folder of its source, is not there or can't be read.
     Missing,
+    /// They stand where they stood, and are no proof of the claim.
+    Unsupported,
 }
 
 impl SpanStatus {
@@ -31,16 +36,19 @@ impl SpanStatus {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Current => "current",
+            Self::ChangedAround => "changed_around",
             Self::Moved => "moved",
             Self::Changed => "changed",
             Self::Missing => "missing",
+            Self::Unsupported => "unsupported",
         }
     }
 
-    /// Whether the words stand in the file.
+    /// Whether the words still prove the claim. What was added elsewhere in a file may take them back, so they do only in
+    /// the file as it was.
     #[must_use]
     pub const fn holds(self) -> bool {
-        matches!(self, Self::Current | Self::Moved)
+        matches!(self, Self::Current)
     }
 }
 
@@ -54,10 +62,12 @@ pub struct ReceiptReport {
 }
 
 impl ReceiptReport {
-    /// Whether the receipt is intact and all its words stand in the files.
+    /// Whether the receipt is intact, proves something, and all its words hold.
     #[must_use]
     pub fn holds(&self) -> bool {
-        self.intact && self.claims.iter().flat_map(|claim| &claim.spans).all(|span| span.status.holds())
+        self.intact
+            && !self.claims.is_empty()
+            && self.claims.iter().flat_map(|claim| &claim.spans).all(|span| span.status.holds())
     }
 }
 
@@ -102,8 +112,7 @@ impl Receipt {
         let mut claims = Vec::new();
         for claim in verification.claims.iter().filter(|claim| claim.verdict.is_verified()) {
             let verified = claim.citations.iter().filter(|citation| citation.verdict.is_verified());
-            let spans = verified.filter_map(|citation| citation.span.as_ref());
-            let spans = spans.map(|span| receipt_span(manifest, span)).collect::<Option<Vec<_>>>();
+            let spans = verified.map(|citation| receipt_span(manifest, citation)).collect::<Option<Vec<_>>>();
             let spans = spans.ok_or_else(|| invalid(format!("{:?} rests on what was not shown", claim.text)))?;
             claims.push(ReceiptClaim { text: claim.text.clone(), verdict: claim.verdict.code().into(), spans });
         }
@@ -114,6 +123,7 @@ impl Receipt {
             store_id: manifest.store_id.clone(),
             generation: verification.generation,
             generation_digest: generation_digest.to_string(),
+            unverified_source: verification.unverified_source(),
             claims,
             digest: String::new(),
         };
@@ -132,18 +142,19 @@ impl Receipt {
         };
         let mut claims: Vec<ClaimReport> = self.claims.iter().map(report).collect();
         let reports = claims.iter_mut().flat_map(|claim| &mut claim.spans);
-        let mut spans: Vec<_> = self.claims.iter().flat_map(|claim| &claim.spans).zip(reports).collect();
+        let spans = self.claims.iter().flat_map(|claim| claim.spans.iter().map(|span| (claim.text.as_str(), span)));
+        let mut spans: Vec<_> = spans.zip(reports).map(|((claim, span), report)| (span, claim, report)).collect();
         // Each folder is opened once, each file is read once, and one file at a time is held.
-        spans.sort_by(|(a, _), (b, _)| (&a.source_id, &a.path).cmp(&(&b.source_id, &b.path)));
-        for of_source in spans.chunk_by_mut(|(a, _), (b, _)| a.source_id == b.source_id) {
+        spans.sort_by(|(a, ..), (b, ..)| (&a.source_id, &a.path).cmp(&(&b.source_id, &b.path)));
+        for of_source in spans.chunk_by_mut(|(a, ..), (b, ..)| a.source_id == b.source_id) {
             let source_id = &of_source[0].0.source_id;
             let reader = open(source_id, root(source_id));
-            for of_file in of_source.chunk_by_mut(|(a, _), (b, _)| a.path == b.path) {
+            for of_file in of_source.chunk_by_mut(|(a, ..), (b, ..)| a.path == b.path) {
                 let file = reader.as_ref().map_err(Clone::clone).and_then(|reader| read(reader, &of_file[0].0.path));
                 let file = file.as_ref().map(|text| (text.as_str(), Digest::of(text)));
-                for (span, report) in of_file {
+                for (span, claim, report) in of_file {
                     **report = match &file {
-                        Ok((text, digest)) => look_up(span, text, *digest),
+                        Ok((text, digest)) => look_up(claim, span, text, *digest),
                         Err(why) => span_report(span, SpanStatus::Missing, None, why),
                     };
                 }
@@ -154,7 +165,8 @@ impl Receipt {
 }
 
 /// The span with its chunk's place and its file's hash; `None` where the run did not show the chunk.
-fn receipt_span(manifest: &Manifest, span: &VerifiedSpan) -> Option<ReceiptSpan> {
+fn receipt_span(manifest: &Manifest, citation: &JudgedCitation) -> Option<ReceiptSpan> {
+    let span = citation.span.as_ref()?;
     let shown = manifest.shown.iter().find(|shown| shown.chunk_id == span.chunk_id)?;
     // The chunk may have moved since the run; its length is that of its text.
     let chunk_start_byte = span.start_byte.checked_sub(span.chunk_start_byte)?;
@@ -167,6 +179,8 @@ fn receipt_span(manifest: &Manifest, span: &VerifiedSpan) -> Option<ReceiptSpan>
         start_byte: span.start_byte,
         end_byte: span.end_byte,
         text: span.text.clone(),
+        warnings: citation.warnings.clone(),
+        headings: span.headings.clone(),
         chunk_id: span.chunk_id.clone(),
         chunk_start_byte,
         chunk_end_byte,
@@ -188,7 +202,7 @@ fn read(reader: &SourceReader, path: &str) -> std::result::Result<String, String
 }
 
 /// Where the words of a span stand in a file.
-fn look_up(span: &ReceiptSpan, file: &str, digest: Digest) -> SpanReport {
+fn look_up(claim: &str, span: &ReceiptSpan, file: &str, digest: Digest) -> SpanReport {
     let bytes = |start: u64, end: u64| file.get(usize::try_from(start).ok()?..usize::try_from(end).ok()?);
     let unchanged = digest.to_string() == span.document_hash;
     let chunk = bytes(span.chunk_start_byte, span.chunk_end_byte);
@@ -196,18 +210,22 @@ fn look_up(span: &ReceiptSpan, file: &str, digest: Digest) -> SpanReport {
     let lines = |start: usize| (line_of(file, start), line_of(file, start + span.text.len()));
     let said = (span.start_line, span.end_line);
     if in_place && usize::try_from(span.start_byte).is_ok_and(|start| lines(start) == said) {
-        let whole = chunk.is_some_and(|chunk| Digest::of(chunk).to_string() == span.content_hash);
-        let detail = match (unchanged, whole) {
-            (true, true) => "the words stand where they stood, and the source file is as it was",
-            (false, true) => "the words stand where they stood, and so does their chunk; the source file changed",
-            (false, false) => "the words stand where they stood; what stands around them changed",
+        let chunk = chunk.filter(|chunk| Digest::of(chunk).to_string() == span.content_hash);
+        let (status, detail) = match (unchanged, chunk) {
+            (true, Some(chunk)) => return prove(claim, span, file, chunk),
             // The file is the one that the receipt names, and its own words about it do not agree.
-            (true, false) => {
-                let what = "the source file is as it was and has another text at the place of the chunk";
-                return span_report(span, SpanStatus::Changed, None, what);
+            (true, None) => {
+                (SpanStatus::Changed, "the source file is as it was and has another text at the place of the chunk")
+            }
+            (false, Some(_)) => (
+                SpanStatus::ChangedAround,
+                "the words stand where they stood, and so does their chunk; the source file changed",
+            ),
+            (false, None) => {
+                (SpanStatus::ChangedAround, "the words stand where they stood; what stands around them changed")
             }
         };
-        return span_report(span, SpanStatus::Current, None, detail);
+        return span_report(span, status, None, detail);
     }
     let found =
         memchr::memmem::find_iter(file.as_bytes(), &span.text).filter(|&at| is_whole(file, at, span.text.len()));
@@ -218,6 +236,22 @@ fn look_up(span: &ReceiptSpan, file: &str, digest: Digest) -> SpanReport {
         }
         None => span_report(span, SpanStatus::Changed, None, "the source file no longer has these words"),
     }
+}
+
+/// Whether words that stand where they stood prove the claim: the check that published it, made again.
+fn prove(claim: &str, span: &ReceiptSpan, file: &str, chunk: &str) -> SpanReport {
+    let place = |at: u64| usize::try_from(at.saturating_sub(span.chunk_start_byte)).unwrap_or(usize::MAX);
+    // A heading that the file does not have was put there by whoever wrote the receipt.
+    let headings: Vec<String> = span.headings.iter().filter(|it| file.contains(it.as_str())).cloned().collect();
+    let quote = Some(place(span.start_byte)..place(span.end_byte));
+    let cited = Cited { text: chunk, headings: &headings, quote };
+    let check = claim::check(claim, &cited, &WordOverlap, claim::LEAST_SUPPORT);
+    if check.verdict.is_verified() {
+        let detail = "the words stand where they stood, and the source file is as it was";
+        return span_report(span, SpanStatus::Current, None, detail);
+    }
+    let detail = format!("the words stand there and are no proof of the claim: {}: {}", check.verdict, check.detail);
+    span_report(span, SpanStatus::Unsupported, None, &detail)
 }
 
 /// Whether text in a file begins and ends where words and numbers do.

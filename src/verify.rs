@@ -4,8 +4,11 @@
 //! file of each cited chunk is read again; then each citation passes the checks in the order of [`Verdict::ALL`], and the
 //! first that fails is its verdict.
 
+mod references;
 mod shown;
 mod types;
+
+use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 use crate::gate::claim::{self, ClaimCheck, SupportScorer, WordOverlap};
@@ -16,6 +19,9 @@ use crate::store::Store;
 use shown::{Context, Shown};
 
 pub use types::{Dropped, JudgedCitation, JudgedClaim, Outcome, Published, Verification, VerifiedSpan, VerifyRequest};
+
+/// Longer quotes are not looked for.
+const LONGEST_QUOTE: usize = 64 << 10;
 
 impl Store {
     /// Judges an answer against the evidence that its run showed, as store and sources are now.
@@ -29,7 +35,8 @@ impl Store {
             return Err(Error::Invalid { message: format!("the least support is {least}; it must be 0 to 1") });
         }
         let scorer: &dyn SupportScorer = request.scorer.as_deref().unwrap_or(&WordOverlap);
-        let mut judge = Judge { request, context: Context::load(self, request)?, scorer, least };
+        let (context, known) = (Context::load(self, request)?, HashMap::new());
+        let mut judge = Judge { request, context, scorer, least, known };
         let claims = request.answer.claims.iter().map(|claim| judge.claim(claim)).collect::<Result<Vec<_>>>()?;
         Ok(Verification { run_id: request.manifest.run_id.clone(), generation: judge.context.generation, claims })
     }
@@ -40,7 +47,12 @@ struct Judge<'a> {
     context: Context<'a>,
     scorer: &'a dyn SupportScorer,
     least: f64,
+    /// What was judged already: a hostile answer says the same often.
+    known: HashMap<Asked, (JudgedCitation, Option<ClaimCheck>)>,
 }
+
+/// A citation of a claim: what its judgement depends on.
+type Asked = (String, ProposedCitation);
 
 /// Why a citation was dropped.
 struct Failed {
@@ -82,6 +94,16 @@ impl Judge<'_> {
     }
 
     fn citation(&mut self, claim: &str, proposed: &ProposedCitation) -> Result<(JudgedCitation, Option<ClaimCheck>)> {
+        let asked = (claim.to_owned(), proposed.clone());
+        if let Some(known) = self.known.get(&asked) {
+            return Ok(known.clone());
+        }
+        let judged = self.judge(claim, proposed)?;
+        self.known.insert(asked, judged.clone());
+        Ok(judged)
+    }
+
+    fn judge(&mut self, claim: &str, proposed: &ProposedCitation) -> Result<(JudgedCitation, Option<ClaimCheck>)> {
         let mut judged = JudgedCitation {
             reference: proposed.reference.clone(),
             quote: proposed.quote.clone(),
@@ -151,6 +173,10 @@ impl Judge<'_> {
         others: &[&str],
     ) -> std::result::Result<Option<quote::QuoteMatch>, Failed> {
         let Some(text) = &proposed.quote else { return Ok(None) };
+        if text.len() > LONGEST_QUOTE {
+            let detail = format!("the quote has {} bytes; at most {LONGEST_QUOTE} are looked for", text.len());
+            return Err(Failed::new(Verdict::QuoteAltered, detail));
+        }
         let place = proposed.range.as_ref().map(|range| range.start);
         quote::find(text, &shown.text, place, others, &self.request.normalise).map(Some).map_err(|fault| match fault {
             QuoteFault::Empty => Failed::new(Verdict::QuoteEmpty, "the quote has no text"),

@@ -17,6 +17,8 @@ pub(crate) const RECEIPT_FORMAT: u32 = 1;
 const LONGEST_FILE: usize = 16 << 20;
 /// The most claims, and the most spans of all claims.
 const MOST_ROWS: usize = 1000;
+/// The most warnings, and the most headings, of a span.
+const MOST_NOTES: usize = 64;
 /// The longest query, claim, path or id, in bytes.
 const LONGEST_TEXT: usize = 64 << 10;
 /// The longest span, in bytes.
@@ -38,6 +40,8 @@ pub struct Receipt {
     pub generation: u64,
     /// That generation's digest, hex.
     pub generation_digest: String,
+    /// Whether something was verified by the stored text alone, because the folder of its source could not be opened.
+    pub unverified_source: bool,
     /// The verified claims, in order; none where the answer was an abstention.
     pub claims: Vec<ReceiptClaim>,
     /// SHA-256, hex, of the other fields as JSON on one line without blanks, in this order.
@@ -74,6 +78,10 @@ pub struct ReceiptSpan {
     pub end_byte: u64,
     /// The words, byte for byte.
     pub text: String,
+    /// What a reader should know although it was verified.
+    pub warnings: Vec<String>,
+    /// The headings above the chunk, outermost first.
+    pub headings: Vec<String>,
     /// The chunk that they stand in.
     pub chunk_id: String,
     /// The chunk's first byte in the file.
@@ -95,6 +103,7 @@ struct Undigested<'a> {
     store_id: &'a str,
     generation: u64,
     generation_digest: &'a str,
+    unverified_source: bool,
     claims: &'a [ReceiptClaim],
 }
 
@@ -124,9 +133,18 @@ impl Receipt {
 
     /// The digest that its other fields have.
     pub(crate) fn computed_digest(&self) -> Digest {
-        let Self { format, query, run_id, store_id, generation, generation_digest, claims, .. } = self;
-        let undigested =
-            Undigested { format: *format, query, run_id, store_id, generation: *generation, generation_digest, claims };
+        let Self { format, query, run_id, store_id, generation, generation_digest, unverified_source, claims, .. } =
+            self;
+        let undigested = Undigested {
+            format: *format,
+            query,
+            run_id,
+            store_id,
+            generation: *generation,
+            generation_digest,
+            unverified_source: *unverified_source,
+            claims,
+        };
         Digest::of(serde_json::to_string(&undigested).expect("names and numbers serialise"))
     }
 
@@ -168,6 +186,12 @@ impl ReceiptSpan {
     fn check_form(&self) -> std::result::Result<(), String> {
         for (name, text) in [("source_id", &self.source_id), ("path", &self.path), ("chunk_id", &self.chunk_id)] {
             length(name, text, LONGEST_TEXT)?;
+        }
+        for (name, texts) in [("warnings", &self.warnings), ("headings", &self.headings)] {
+            if texts.len() > MOST_NOTES {
+                return Err(format!("it has more than {MOST_NOTES} {name}"));
+            }
+            texts.iter().try_for_each(|text| length(name, text, LONGEST_TEXT))?;
         }
         length("text", &self.text, LONGEST_SPAN)?;
         hex::<32>("content_hash", &self.content_hash)?;

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::gate::verdict::Verdict;
 use crate::model::{ChunkId, DocumentId, MANIFEST_FORMAT, Shown};
-use crate::verify::{JudgedCitation, JudgedClaim};
+use crate::verify::{JudgedCitation, JudgedClaim, VerifiedSpan};
 
 const FILE: &str = "# Keys\n\nRotate a key every 90 days.\nOld keys stop after 1,200 hours.\n";
 const CHUNK: &str = "Rotate a key every 90 days.\nOld keys stop after 1,200 hours.";
@@ -81,6 +81,7 @@ fn span(text: &str) -> VerifiedSpan {
         chunk_start_char: 0,
         chunk_end_char: 0,
         content_hash: Digest::of(CHUNK).to_string(),
+        headings: vec!["Keys".into()],
         text: text.into(),
     }
 }
@@ -93,9 +94,9 @@ fn judged(verdict: Verdict, text: &str) -> JudgedClaim {
         normalisations: vec![],
         span: verdict.is_verified().then(|| span(text)),
         detail: String::new(),
-        warnings: vec![],
+        warnings: vec!["so it is".into()],
     };
-    JudgedClaim { text: format!("It says {text}."), verdict, values: vec![], support: 1.0, citations: vec![citation] }
+    JudgedClaim { text: text.into(), verdict, values: vec![], support: 1.0, citations: vec![citation] }
 }
 
 fn verification(claims: Vec<JudgedClaim>) -> Verification {
@@ -135,8 +136,8 @@ fn a_verification_of_another_run_has_no_receipt() {
 
 #[rstest]
 #[case::as_it_was(FILE, SpanStatus::Current, "as it was", (3, 3))]
-#[case::appended(&format!("{FILE}\nMore.\n"), SpanStatus::Current, "so does their chunk", (3, 3))]
-#[case::beside(&FILE.replace("1,200", "1,300"), SpanStatus::Current, "around them changed", (3, 3))]
+#[case::appended(&format!("{FILE}\nMore.\n"), SpanStatus::ChangedAround, "so does their chunk", (3, 3))]
+#[case::beside(&FILE.replace("1,200", "1,300"), SpanStatus::ChangedAround, "around them changed", (3, 3))]
 #[case::pushed_down(&format!("New.\n\n{FILE}"), SpanStatus::Moved, "stood on L3-L3", (5, 5))]
 #[case::other_line_ends(&FILE.replace('\n', "\r\n"), SpanStatus::Moved, "stood on L3-L3", (3, 3))]
 #[case::on_another_line(&FILE.replacen("# Keys", "#\nKeys", 1), SpanStatus::Moved, "stood on L3-L3", (4, 4))]
@@ -203,6 +204,8 @@ fn a_receipt_leads_nowhere_else(#[case] path: &str) {
 
 #[rstest]
 #[case("/query", "why?")]
+#[case("/claims/0/spans/0/headings/0", "Other")]
+#[case("/claims/0/spans/0/warnings/0", "Other")]
 #[case("/run_id", "00000000000000000000000000000000")]
 #[case("/claims/0/text", "It says something else.")]
 #[case("/claims/0/verdict", "verified_normalised")]
@@ -225,6 +228,42 @@ fn a_chunk_that_never_stood_there_shows_although_the_digest_was_computed_again()
     let report = check(&forged, &source());
     assert!(report.intact);
     assert_eq!(report.claims[0].spans[0].status, SpanStatus::Changed);
+}
+
+#[rstest]
+#[case("Rotate a key every 30 days", "value_mismatch")]
+#[case("Never rotate a key every 90 days", "polarity_mismatch")]
+#[case("The moon is made of green cheese", "unsupported")]
+fn a_claim_that_its_words_do_not_state_shows_although_the_digest_was_computed_again(
+    #[case] claim: &str,
+    #[case] code: &str,
+) {
+    let mut forged = receipt("Rotate a key every 90 days.");
+    assert!(check(&forged, &source()).holds());
+    forged.claims[0].text = claim.into();
+    forged.claims[0].spans[0].headings = vec![claim.into()];
+    forged.digest = forged.computed_digest().to_string();
+    let report = check(&forged, &source());
+    let span = &report.claims[0].spans[0];
+    assert!(report.intact && !report.holds());
+    assert_eq!(span.status, SpanStatus::Unsupported);
+    assert!(span.detail.contains(code), "{}", span.detail);
+}
+
+#[test]
+fn an_empty_receipt_proves_nothing() {
+    let receipt = Receipt::from_verification(&manifest(), &verification(vec![]), &Digest::of("g")).unwrap();
+    let report = check(&receipt, &source());
+    assert!(report.intact && !report.holds());
+}
+
+#[test]
+fn a_receipt_says_what_was_not_compared_with_its_source() {
+    assert!(receipt(QUOTE).unverified_source, "the span has no place in characters");
+    let mut claim = judged(Verdict::Verified, QUOTE);
+    claim.citations[0].span.as_mut().unwrap().start_char = Some(15);
+    let receipt = Receipt::from_verification(&manifest(), &verification(vec![claim]), &Digest::of("g")).unwrap();
+    assert!(!receipt.unverified_source);
 }
 
 #[rstest]

@@ -12,6 +12,7 @@ pub(crate) struct AnswerRow<'a> {
     pub generation: u64,
     pub synthesiser: &'a str,
     pub passed: bool,
+    pub unverified_source: bool,
     pub stop_reason: Option<&'a str>,
     pub calls: Option<u32>,
     pub text: &'a str,
@@ -19,14 +20,16 @@ pub(crate) struct AnswerRow<'a> {
 
 /// Adds an answer and returns its id, which is random.
 pub(crate) fn insert(conn: &Connection, row: &AnswerRow<'_>) -> Result<String> {
-    let sql = "INSERT INTO answers (answer_id, run_id, created_at, generation, synthesiser, passed, stop_reason, calls, \
-               text) VALUES (lower(hex(randomblob(16))), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) RETURNING answer_id";
+    let sql = "INSERT INTO answers (answer_id, run_id, created_at, generation, synthesiser, passed, unverified_source, \
+               stop_reason, calls, text) \
+               VALUES (lower(hex(randomblob(16))), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING answer_id";
     let values = params![
         row.run_id,
         row.created_at,
         row.generation,
         row.synthesiser,
         row.passed,
+        row.unverified_source,
         row.stop_reason,
         row.calls,
         row.text
@@ -81,6 +84,8 @@ pub(crate) struct CitationRow<'a> {
     /// A JSON array of names.
     pub normalisations: &'a str,
     pub detail: &'a str,
+    /// A JSON array of sentences.
+    pub warnings: &'a str,
     pub span: Option<SpanColumns<'a>>,
 }
 
@@ -104,7 +109,8 @@ pub(crate) fn insert_citation(
 ) -> Result<()> {
     let sql = "INSERT INTO citations (answer_id, claim_no, citation_no, ref, quote, verdict, normalisations, detail, \
                chunk_id, path, start_line, end_line, start_byte, end_byte, chunk_start_byte, chunk_end_byte, \
-               content_hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+               content_hash, warnings) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
     let span = row.span.as_ref();
     conn.prepare_cached(sql)?.execute(params![
         answer_id,
@@ -124,6 +130,7 @@ pub(crate) fn insert_citation(
         span.map(|it| it.chunk_bytes.0),
         span.map(|it| it.chunk_bytes.1),
         span.map(|it| it.content_hash),
+        row.warnings,
     ])?;
     Ok(())
 }

@@ -76,6 +76,12 @@ const AUDITS: &[Audit] = &[
               sum(h.label IS NOT NULL) AS shown, sum(h.code IS NOT NULL) AS refused \
               FROM runs r LEFT JOIN run_hits h USING (run_id) GROUP BY r.run_id ORDER BY r.created_at DESC, r.run_id",
     },
+    Audit {
+        name: "answers",
+        description: "every kept answer's claims, newest first, with each citation, its verdict and its warnings",
+        sql: "SELECT answer_id, created_at, synthesiser, query, claim, claim_verdict, ref, verdict, citation, warnings, \
+              unverified_source FROM audit_answers ORDER BY created_at DESC, answer_id, claim_no, ref, citation",
+    },
     Audit { name: "segments", description: "the index's segments, oldest first", sql: "SELECT * FROM audit_segments" },
 ];
 

@@ -69,6 +69,17 @@ pub(crate) fn of_document(conn: &Connection, document_no: i64) -> Result<Vec<Chu
     Ok(chunks)
 }
 
+/// The chunk of a document with this id.
+pub(crate) fn by_id(conn: &Connection, document_no: i64, id: ChunkId) -> Result<Option<ChunkRow>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM chunks WHERE document_no = ?1 AND substr(content_digest, 1, 8) = ?2 AND repeat = ?3 \
+         AND document_digest = ?4"
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![document_no, id.content, id.repeat, id.document.as_bytes()])?;
+    rows.next()?.map(read).transpose()
+}
+
 /// The chunk with this number, its text, and the number of its document.
 pub(crate) fn by_number(conn: &Connection, chunk_no: i64) -> Result<(i64, ChunkRow, String)> {
     let sql = format!("SELECT {COLUMNS}, document_no, text FROM chunks WHERE chunk_no = ?1");

@@ -8,7 +8,7 @@ use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
 use super::{chunks, documents, generations, migrate, runs, sources, tombstones};
 use crate::error::Result;
-use crate::model::DocumentId;
+use crate::model::{ChunkId, Digest, DocumentId};
 
 thread_local! {
     static RUN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
@@ -52,6 +52,11 @@ const CASES: &[Case] = &[
     (
         "chunks_of_a_document",
         |conn| chunks::of_document(conn, 1).map(drop),
+        &["SEARCH chunks USING INDEX chunks_by_document (document_no=?)"],
+    ),
+    (
+        "a_chunk_of_a_document",
+        |conn| chunks::by_id(conn, 1, ChunkId::new(DocumentId::new("docs", "a.md"), &Digest::of(""), 0)).map(drop),
         &["SEARCH chunks USING INDEX chunks_by_document (document_no=?)"],
     ),
     (

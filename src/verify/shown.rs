@@ -1,12 +1,15 @@
 //! What a run showed, as store and sources are now.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::ops::Range;
 
+use super::references::{self, Elsewhere};
 use super::{Failed, VerifiedSpan, VerifyRequest};
 use crate::error::{Error, Result};
 use crate::gate::source::{SourceFault, SourceFile};
 use crate::gate::verdict::Verdict;
+use crate::ingest::source::SourceReader;
 use crate::model::{self, ChunkId, Digest, Span};
 use crate::store::documents::DocumentRow;
 use crate::store::{Connection, Store, chunks, documents, generations, settings, tombstones};
@@ -17,10 +20,21 @@ pub(super) struct Context<'s> {
     /// The generation that the answer is judged against.
     pub generation: u64,
     pub shown: Vec<Shown>,
-    /// Whether a chunk id that was not shown is or was in the store.
-    elsewhere: HashMap<String, bool>,
-    /// Source files by document, as they are now, or why they can't be read.
-    files: HashMap<String, std::result::Result<String, String>>,
+    /// What the store says of each reference to what was not shown.
+    elsewhere: HashMap<String, Elsewhere>,
+    /// What reads the files of each source, or why its folder can't be opened.
+    readers: HashMap<i64, std::result::Result<SourceReader, String>>,
+    /// Source files by document, as they are now.
+    files: HashMap<String, File>,
+}
+
+/// A source file as it is now.
+enum File {
+    Text(String),
+    /// The file is missing or can't be read, below a folder that can be opened.
+    Unreadable(String),
+    /// The folder of its source can't be opened.
+    Unavailable(String),
 }
 
 /// A chunk that the run showed.
@@ -29,8 +43,11 @@ pub(super) struct Shown {
     /// The chunk's text; empty where it is gone.
     pub text: String,
     pub headings: Vec<String>,
-    chunk_id: String,
-    citation: String,
+    pub chunk_id: String,
+    pub source_id: String,
+    pub path: String,
+    /// Its first and last line as the run showed them.
+    pub lines: (u32, u32),
     place: Span,
     document: Option<DocumentRow>,
     /// Hashes of chunk and file when the run showed them.
@@ -55,31 +72,46 @@ impl<'s> Context<'s> {
             let head = generations::head(conn)?;
             let generation = head.ok_or_else(|| Error::NotFound { what: "published generation".into() })?.number;
             let shown = manifest.shown.iter().map(|entry| Shown::load(conn, entry)).collect::<Result<Vec<_>>>()?;
-            let mut context = Self { store, generation, shown, elsewhere: HashMap::new(), files: HashMap::new() };
+            let (readers, files) = (HashMap::new(), HashMap::new());
+            let mut context = Self { store, generation, shown, elsewhere: HashMap::new(), readers, files };
             for citation in request.answer.claims.iter().flat_map(|claim| &claim.citations) {
                 let reference = &citation.reference;
-                if context.place(reference).is_none() && !context.elsewhere.contains_key(reference) {
-                    context.elsewhere.insert(reference.clone(), is_known(conn, reference)?);
+                if !context.elsewhere.contains_key(reference) && references::among(&context.shown, reference).is_none()
+                {
+                    context.elsewhere.insert(reference.clone(), Elsewhere::of(conn, reference)?);
                 }
             }
             Ok(context)
         })
     }
 
-    fn place(&self, reference: &str) -> Option<usize> {
-        let names = |shown: &Shown| [&shown.label, &shown.chunk_id, &shown.citation].iter().any(|it| *it == reference);
-        self.shown.iter().position(names)
-    }
-
     /// The place among what was shown that a reference means.
     pub(super) fn resolve(&self, reference: &str) -> std::result::Result<usize, Failed> {
-        match self.place(reference) {
-            Some(place) => Ok(place),
-            None if self.elsewhere.get(reference).copied().unwrap_or(false) => {
-                Err(Failed::new(Verdict::NotInContext, "it is in the store, but was not shown in this run"))
+        let elsewhere = || self.elsewhere.get(reference).copied().unwrap_or(Elsewhere::Unknown);
+        references::among(&self.shown, reference).unwrap_or_else(|| Err(elsewhere().failed()))
+    }
+
+    /// The source file of a document as it is now; each is read once.
+    fn file<'a>(
+        store: &Store,
+        readers: &mut HashMap<i64, std::result::Result<SourceReader, String>>,
+        files: &'a mut HashMap<String, File>,
+        document: &DocumentRow,
+    ) -> Result<&'a File> {
+        Ok(match files.entry(document.document_id.to_string()) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let reader = match readers.entry(document.source_no) {
+                    Entry::Occupied(entry) => entry.into_mut(),
+                    Entry::Vacant(entry) => entry.insert(store.source_reader(document.source_no)?),
+                };
+                entry.insert(match reader.as_ref().map(|reader| reader.read(&document.path)) {
+                    Ok(Ok(read)) => File::Text(read.text),
+                    Ok(Err(failure)) => File::Unreadable(failure.message),
+                    Err(why) => File::Unavailable(why.clone()),
+                })
             }
-            None => Err(Failed::new(Verdict::UnknownReference, "nothing in the store has this reference")),
-        }
+        })
     }
 
     /// Whether a chunk still is what was shown: live, with the source file it had, and undamaged.
@@ -100,15 +132,10 @@ impl<'s> Context<'s> {
             let detail = format!("{path} was synced with other content since the run; ask for evidence again");
             return Ok(Err(Failed::new(Verdict::Stale, detail)));
         }
-        let key = document.document_id.to_string();
-        let file = match self.files.entry(key) {
-            std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
-            std::collections::hash_map::Entry::Vacant(entry) => entry.insert(self.store.source_text(document)?),
-        };
-        let file = match file {
-            Ok(file) => Some(file.as_str()),
-            Err(_) if request.allow_unverified_source => None,
-            Err(reason) => {
+        let file = match Self::file(self.store, &mut self.readers, &mut self.files, document)? {
+            File::Text(text) => Some(text.as_str()),
+            File::Unavailable(_) if request.allow_unverified_source => None,
+            File::Unavailable(reason) | File::Unreadable(reason) => {
                 let detail = format!("the source file can't be compared: {reason}");
                 return Ok(Err(Failed::new(Verdict::Stale, detail)));
             }
@@ -160,7 +187,9 @@ impl Shown {
             text: String::new(),
             headings: Vec::new(),
             chunk_id: entry.chunk_id.clone(),
-            citation: format!("{}#L{}-L{}", entry.path, entry.start_line, entry.end_line),
+            source_id: entry.source_id.clone(),
+            path: entry.path.clone(),
+            lines: (entry.start_line, entry.end_line),
             place: Span { start_line: 0, end_line: 0, start_byte: 0, end_byte: 0 },
             document: None,
             content_hash: entry.content_hash.clone(),
@@ -172,7 +201,7 @@ impl Shown {
         let Some(id) = ChunkId::parse(&entry.chunk_id) else { return Ok(shown) };
         let live = documents::by_id(conn, id.document)?;
         let row = match &live {
-            Some((number, _)) => chunks::of_document(conn, *number)?.into_iter().find(|chunk| chunk.id() == id),
+            Some((number, _)) => chunks::by_id(conn, *number, id)?,
             None => None,
         };
         if let (Some((_, document)), Some(row)) = (live, row) {
@@ -223,6 +252,7 @@ impl Shown {
             chunk_start_char: skipped,
             chunk_end_char: skipped + chars,
             content_hash: self.content_hash.clone(),
+            headings: self.headings.clone(),
             text: text.to_owned(),
         })
     }
@@ -237,15 +267,4 @@ fn line_ends(text: &str) -> u32 {
         _ => false,
     });
     u32::try_from(ends.count()).unwrap_or(u32::MAX)
-}
-
-/// Whether a chunk id is or was in the store.
-fn is_known(conn: &Connection, reference: &str) -> Result<bool> {
-    let Some(id) = ChunkId::parse(reference) else { return Ok(false) };
-    if let Some((number, _)) = documents::by_id(conn, id.document)?
-        && chunks::of_document(conn, number)?.iter().any(|chunk| chunk.id() == id)
-    {
-        return Ok(true);
-    }
-    Ok(tombstones::latest(conn, reference)?.is_some())
 }

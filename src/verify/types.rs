@@ -21,7 +21,8 @@ pub struct VerifyRequest<'a> {
     pub scorer: Option<Arc<dyn SupportScorer>>,
     /// The support that a claim needs, 0 to 1; `None` for the measured default.
     pub least_support: Option<f64>,
-    /// Hold quotes to the stored text alone where a source file can't be read; such a citation is stale otherwise.
+    /// Hold quotes to the stored text alone where the folder of a source can't be opened; such a citation is stale
+    /// otherwise. A file that is missing or can't be read below a folder that opens is stale in any case.
     pub allow_unverified_source: bool,
 }
 
@@ -110,6 +111,8 @@ pub struct VerifiedSpan {
     pub chunk_end_char: u64,
     /// SHA-256 of the chunk's text, hex.
     pub content_hash: String,
+    /// The headings above the chunk, outermost first.
+    pub headings: Vec<String>,
     /// The text, verbatim.
     pub text: String,
 }
@@ -193,6 +196,14 @@ impl Verification {
             all if all == self.claims.len() && citations.all(|it| it.verdict.is_verified()) => Outcome::Verified,
             _ => Outcome::Partial,
         }
+    }
+
+    /// Whether something was verified by the stored text alone, because the folder of its source could not be opened.
+    #[must_use]
+    pub fn unverified_source(&self) -> bool {
+        // The place in the file is known in characters only where the file was read.
+        let mut spans = self.claims.iter().flat_map(|claim| &claim.citations).filter_map(|it| it.span.as_ref());
+        spans.any(|span| span.start_char.is_none())
     }
 
     /// What may be shown as verified: one entry for each verified citation.

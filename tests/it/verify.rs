@@ -4,8 +4,8 @@
 use std::fs;
 
 use ragdb::{
-    AnswerRecord, Change, ContextRequest, Error, Manifest, Normalisation, Outcome, ProposedAnswer, ProposedCitation,
-    ProposedClaim, Store, SyncRequest, SyncSources, Verdict, Verification, VerifyRequest,
+    AnswerRecord, Change, ContextRequest, Digest, Error, Manifest, Normalisation, Outcome, ProposedAnswer,
+    ProposedCitation, ProposedClaim, Receipt, Store, SyncRequest, SyncSources, Verdict, Verification, VerifyRequest,
 };
 use rstest::rstest;
 use tempfile::TempDir;
@@ -183,8 +183,19 @@ fn what_was_not_shown_is_not_evidence() {
     let claim = "A key must be rotated every quarter";
     let hidden = case.hidden();
     assert_eq!(verdict(&case.judge(claim, &hidden, None)), Verdict::NotInContext);
-    for unknown in ["S9", "S0", "keys", "", "0123456789abcdef0123456789abcdef:0123456789abcdef:0", "keys.md#L1-L3"] {
+    for unknown in [
+        "S9",
+        "S0",
+        "keys",
+        "",
+        "0123456789abcdef0123456789abcdef:0123456789abcdef:0",
+        "keys.md#L1-L900",
+        "none.md#L1-L3",
+    ] {
         assert_eq!(verdict(&case.judge(claim, unknown, None)), Verdict::UnknownReference, "{unknown}");
+    }
+    for known in ["keys.md#L1-L3", "keys.md#L3", "docs:keys.md#L3-L3"] {
+        assert_eq!(verdict(&case.judge(claim, known, None)), Verdict::NotInContext, "{known}");
     }
 }
 
@@ -193,9 +204,48 @@ fn a_chunk_may_be_cited_by_its_label_its_id_or_its_lines() {
     let case = Case::new();
     let shown = &case.run.shown[case.run.shown.iter().position(|it| it.label == case.label("45 days")).expect("shown")];
     let lines = format!("{}#L{}-L{}", shown.path, shown.start_line, shown.end_line);
-    for reference in [&shown.label, &shown.chunk_id, &lines] {
+    let within = format!("{}#L{}", shown.path, shown.end_line);
+    let named = format!("{}:{lines}", shown.source_id);
+    for reference in [&shown.label, &shown.chunk_id, &lines, &within, &named] {
         assert_eq!(verdict(&case.judge(WINDOW, reference, Some(WINDOW_QUOTE))), Verdict::Verified, "{reference}");
     }
+}
+
+#[test]
+fn lines_that_stand_in_two_sources_are_ambiguous() {
+    let mut case = Case::new();
+    let label = case.label("45 days").to_owned();
+    let shown = case.run.shown.iter().find(|shown| shown.label == label).expect("shown").clone();
+    let lines = format!("{}#L{}-L{}", shown.path, shown.start_line, shown.end_line);
+    case.run.shown.push(ragdb::Shown { label: "S99".into(), source_id: "other".into(), ..shown });
+    let verification = case.judge(WINDOW, &lines, Some(WINDOW_QUOTE));
+    assert_eq!(verdict(&verification), Verdict::UnknownReference);
+    assert!(verification.dropped()[0].detail.contains("ambiguous"), "{verification:?}");
+}
+
+#[test]
+fn a_quote_of_any_length_is_judged_at_once() {
+    let case = Case::new();
+    let long = "return an order within 45 days of delivery ".repeat(2000);
+    let verification = case.judge(WINDOW, case.label("45 days"), Some(&long));
+    assert_eq!(verdict(&verification), Verdict::QuoteAltered);
+    assert!(verification.dropped()[0].detail.contains("65536"), "{verification:?}");
+}
+
+#[rstest]
+#[case::removed(false)]
+#[case::linked(true)]
+fn a_file_that_is_gone_from_its_folder_is_stale_whatever_is_allowed(#[case] linked: bool) {
+    let case = Case::new();
+    let label = case.label("45 days").to_owned();
+    let (here, away) = (case.folder.path().join("docs/returns.md"), case.folder.path().join("away.md"));
+    fs::rename(&here, &away).expect("it moves");
+    if linked {
+        std::os::unix::fs::symlink(&away, &here).expect("a link");
+    }
+    let answer = answer(WINDOW, &label, Some(WINDOW_QUOTE));
+    let request = VerifyRequest { allow_unverified_source: true, ..VerifyRequest::new(&case.run, &answer) };
+    assert_eq!(verdict(&case.store.verify(&request).expect("it is judged")), Verdict::Stale);
 }
 
 #[rstest]
@@ -237,6 +287,7 @@ fn a_source_that_can_t_be_read_is_stale_unless_that_is_allowed() {
     let verification = case.store.verify(&request).expect("it is judged");
     assert_eq!(verdict(&verification), Verdict::Verified);
     assert_eq!(verification.published()[0].span.start_char, None);
+    assert!(verification.unverified_source());
 }
 
 #[test]
@@ -303,6 +354,21 @@ fn a_claim_is_as_good_as_its_best_citation_and_an_answer_as_its_worst() {
 }
 
 #[test]
+fn warnings_are_kept() {
+    let case = Case::new();
+    let mut verification = case.judge(WINDOW, case.label("45 days"), Some(WINDOW_QUOTE));
+    verification.claims[0].citations[0].warnings = vec!["but not on Sundays".into()];
+    let record = AnswerRecord { verification: &verification, synthesiser: "external", stop_reason: None, calls: None };
+    case.store.record_answer(&record).expect("kept");
+    let audit = ragdb::audits().iter().find(|audit| audit.name == "answers").expect("an audit");
+    let kept = format!("{:?}", case.store.sql(audit.sql).expect("rows").rows);
+    assert!(kept.contains(r#"[\"but not on Sundays\"]"#), "{kept}");
+    let receipt = Receipt::from_verification(&case.run, &verification, &Digest::of("g")).expect("a receipt");
+    assert_eq!(receipt.claims[0].spans[0].warnings, ["but not on Sundays"]);
+    assert!(!receipt.unverified_source);
+}
+
+#[test]
 fn verdicts_are_rows_and_a_sync_shows_what_they_rest_on() {
     let case = Case::new();
     let verification = case.judge(WINDOW, case.label("45 days"), Some(WINDOW_QUOTE));
@@ -315,6 +381,16 @@ fn verdicts_are_rows_and_a_sync_shows_what_they_rest_on() {
     let rows = case.store.sql(ledger).expect("rows").rows;
     assert_eq!(format!("{rows:?}").matches("45").count(), 1, "{rows:?}");
     assert_eq!(case.store.impact().expect("listed"), Vec::new());
+    for refused in [
+        "UPDATE citations SET verdict = 'fine'",
+        "UPDATE claims SET verdict = 'fine'",
+        "UPDATE citations SET end_byte = NULL",
+        "UPDATE citations SET warnings = 'none'",
+        "UPDATE answers SET unverified_source = 2",
+    ] {
+        let conn = rusqlite::Connection::open(case.folder.path().join("store.db")).expect("it opens");
+        assert!(conn.execute(refused, []).is_err(), "{refused}");
+    }
 
     case.write("returns.md", &format!("{RETURNS}\nMore.\n"));
     case.sync();

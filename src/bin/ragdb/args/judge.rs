@@ -41,7 +41,7 @@ pub struct VerifyArgs {
     /// The support, 0 to 1, that a claim needs [default: the measured one]
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
     pub min_support: Option<f64>,
-    /// Hold quotes to the stored text alone where a source file can't be read
+    /// Hold quotes to the stored text alone where the folder of a source can't be opened: the answer and the receipt say so
     #[arg(long)]
     pub allow_unverified_source: bool,
     /// Do not keep the verdicts in the store

@@ -52,6 +52,7 @@ struct ReceiptView {
     run_id: String,
     generation: u64,
     generation_digest: String,
+    unverified_source: bool,
     intact: bool,
     holds: bool,
     claims: Vec<ClaimView>,
@@ -69,21 +70,23 @@ struct SpanView {
     citation: String,
     status: &'static str,
     detail: String,
+    warnings: Vec<String>,
     #[serde(skip)]
     holds: bool,
 }
 
 impl ReceiptView {
     fn new(receipt: &Receipt, report: &ReceiptReport) -> Self {
-        let claims = report.claims.iter().map(|claim| ClaimView {
+        let claims = report.claims.iter().zip(&receipt.claims).map(|(claim, from)| ClaimView {
             text: claim.text.clone(),
-            spans: claim.spans.iter().map(SpanView::from).collect(),
+            spans: claim.spans.iter().zip(&from.spans).map(|(span, from)| SpanView::new(span, from)).collect(),
         });
         Self {
             query: receipt.query.clone(),
             run_id: receipt.run_id.clone(),
             generation: receipt.generation,
             generation_digest: receipt.generation_digest.clone(),
+            unverified_source: receipt.unverified_source,
             intact: report.intact,
             holds: report.holds(),
             claims: claims.collect(),
@@ -91,14 +94,15 @@ impl ReceiptView {
     }
 }
 
-impl From<&ragdb::SpanReport> for SpanView {
-    fn from(span: &ragdb::SpanReport) -> Self {
+impl SpanView {
+    fn new(span: &ragdb::SpanReport, from: &ragdb::ReceiptSpan) -> Self {
         let (start_line, end_line) = span.lines;
         Self {
             source_id: span.source_id.clone(),
             citation: Citation { path: span.path.clone(), start_line, end_line }.to_string(),
             status: span.status.as_str(),
             detail: span.detail.clone(),
+            warnings: from.warnings.clone(),
             holds: span.status.holds(),
         }
     }
@@ -114,10 +118,19 @@ impl View for ReceiptView {
                 let (place, detail) = (clean::one_line(&span.citation), clean::one_line(&span.detail));
                 let status = palette.paint(role, span.status);
                 writeln!(screen.out, "    {}  {status}: {detail}", palette.paint(Role::Place, &place))?;
+                for warning in &span.warnings {
+                    let label = palette.paint(Role::Warning, "warning:");
+                    writeln!(screen.out, "        {label} {}", clean::one_line(warning))?;
+                }
             }
+        }
+        if self.unverified_source {
+            let label = palette.paint(Role::Warning, "warning:");
+            writeln!(screen.out, "{label} it was made by the stored text alone, with --allow-unverified-source")?;
         }
         let (role, word) = match (self.intact, self.holds) {
             (false, _) => (Role::Bad, "the receipt was changed: it does not have its digest"),
+            (true, false) if self.claims.is_empty() => (Role::Bad, "the receipt proves nothing: it has no claims"),
             (true, false) => (Role::Bad, "the receipt does not hold"),
             (true, true) => (Role::Good, "the receipt holds"),
         };
