@@ -167,8 +167,7 @@ fn child_meets_a_closed_file() {
     let here = Path::new(&path).parent().expect("a folder");
     let ragdb = |arguments: &[&str]| {
         let program = std::env::var("RAGDB_TEST_PROGRAM").expect("the program is named");
-        let output =
-            Command::new(program).current_dir(here).args(["--db", "store.db"]).args(arguments).output();
+        let output = Command::new(program).current_dir(here).args(["--db", "store.db"]).args(arguments).output();
         let output = output.expect("it starts");
         (output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
     };
@@ -190,7 +189,9 @@ fn child_meets_a_closed_file() {
 #[case::closed_folder(0o755)]
 #[case::open_folder(0o777)]
 fn a_file_that_may_not_be_read_is_no_evidence(#[case] folder_mode: u32) {
-    let Place { folder, store } = Place::new();
+    let place = Place::new();
+    place.store.record_run(&place.evidence().manifest).expect("it is recorded");
+    let Place { folder, store } = place;
     let path = store.path().to_owned();
     drop(store);
     for suffix in ["-wal", "-shm"] {

@@ -7,7 +7,7 @@ use ragdb::{
     AnswerRecord, AnswerRequest, AnswerSettings, ApiKey, Endpoint, EndpointSettings, Extractive, Store, Synthesiser,
 };
 
-use super::verify::receipt;
+use super::verify::{UNVERIFIED, receipt};
 use crate::args::{AnswerArgs, ModelArgs};
 use crate::context::{Context, unwritable};
 use crate::exit::{Outcome, Stop};
@@ -48,6 +48,9 @@ pub fn run(args: &AnswerArgs, context: &mut Context) -> Result<Outcome, Stop> {
     }
     let view = AnswerView::new(answer, synthesiser.name(), answer_id);
     context.print(&view)?;
+    if view.unverified_source {
+        context.warn(UNVERIFIED);
+    }
     if !context.json {
         explain(&view, context);
     }

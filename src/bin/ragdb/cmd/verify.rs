@@ -13,6 +13,9 @@ use crate::render::{ClaimView, DroppedView, PublishedView, Screen, View, counted
 
 pub mod receipt;
 
+/// What a reader of verdicts by the stored text alone must know.
+pub const UNVERIFIED: &str = "a source could not be opened, so something was verified by the stored text alone";
+
 /// What to do where the verdicts can't be kept.
 const INSTEAD: &str = "judge it without keeping the verdicts: --no-record";
 
@@ -48,6 +51,9 @@ pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome, Stop> {
     }
     let view = VerifyView::new(&verification, answer_id);
     context.print(&view)?;
+    if view.unverified_source {
+        context.warn(UNVERIFIED);
+    }
     Ok(Outcome::of(verification.outcome() == ragdb::Outcome::Verified))
 }
 
@@ -68,6 +74,7 @@ struct VerifyView {
     answer_id: Option<String>,
     generation: u64,
     verdict: &'static str,
+    unverified_source: bool,
     claims: Vec<ClaimView>,
     published: Vec<PublishedView>,
     dropped: Vec<DroppedView>,
@@ -82,6 +89,7 @@ impl VerifyView {
             answer_id,
             generation: verification.generation,
             verdict: verification.outcome().as_str(),
+            unverified_source: verification.unverified_source(),
             claims: verification.claims.iter().map(ClaimView::from).collect(),
             published: verification.published().iter().map(PublishedView::from).collect(),
             dropped: verification.dropped().iter().map(DroppedView::from).collect(),
