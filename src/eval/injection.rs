@@ -1,6 +1,6 @@
 //! How well the unsafe gate tells attacks from other texts: labelled sets, and folders of documents that are no attack.
 //!
-//! A labelled row is scanned as a document would be. A folder is synced into a store in a temporary folder, so what is
+//! A labelled row is scanned as a paragraph of a document, where an attack would be planted. A folder is synced into a store in a temporary folder, so what is
 //! counted is what a sync would keep back.
 
 use std::fs::File;
@@ -123,7 +123,7 @@ pub fn evaluate_injection(request: &InjectionRequest) -> Result<InjectionReport>
                 let mut part = InjectionSet { name: format!("{set}/{file}"), ..InjectionSet::default() };
                 each_row(&path, |row| {
                     let (text, attack) = labelled(row)?;
-                    let flagged = !unsafe_text::scan(text).is_empty();
+                    let flagged = !unsafe_text::scan(&planted(text)).is_empty();
                     part.add(attack, flagged);
                     let kind = row.get("attack_type").and_then(Value::as_str).unwrap_or_default();
                     if set == "handmade" && kind.starts_with("obfuscat") {
@@ -221,6 +221,11 @@ fn each_row(path: &Path, mut each: impl FnMut(&Row) -> std::result::Result<(), S
         each(&row).map_err(|what| wrong(line, &what))?;
     }
     Ok(())
+}
+
+/// A document with this text between other paragraphs.
+fn planted(text: &str) -> String {
+    format!("# Notes\n\nThe office opens at nine\n\n{text}\n\nIt closes at five.\n")
 }
 
 /// The text of a row, and whether it is an attack.

@@ -8,6 +8,9 @@ pub(super) const CANCEL_TAG: char = '\u{E007F}';
 /// So many invisible characters on end carry a message: joiners stand alone, and no emoji needs as many.
 const LONGEST_RUN: usize = 4;
 
+/// So much of what an override turns is looked at, in characters.
+const OVERRIDE_LOOKED_AT: usize = 200;
+
 /// A rule in code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Detector {
@@ -63,13 +66,30 @@ impl Detector {
                 let (count, length) = run(is_tag);
                 (count > 0, at + length.max(first))
             }
-            Self::Bidi => (rest.starts_with(['\u{202D}', '\u{202E}']), at + first),
+            Self::Bidi => (rest.starts_with(['\u{202D}', '\u{202E}']) && turns_words(&rest[first..]), at + first),
             Self::ZeroWidth => {
                 let (count, length) = run(is_invisible);
                 (count > LONGEST_RUN, at + length.max(first))
             }
         }
     }
+}
+
+/// Whether an override of the writing direction has letters or digits to turn before it or its line ends: what stands
+/// in an isolate of its own is not turned. A sample of such a character turns nothing.
+fn turns_words(rest: &str) -> bool {
+    let mut isolates = 0_u32;
+    for c in rest.chars().take(OVERRIDE_LOOKED_AT) {
+        match c {
+            '\n' | '\r' | '\u{2029}' | '\u{202C}' => return false,
+            '\u{2066}'..='\u{2068}' => isolates += 1,
+            '\u{2069}' => isolates = isolates.saturating_sub(1),
+            _ if isolates == 0 && c.is_alphanumeric() => return true,
+            _ => {}
+        }
+    }
+    // A long one is not understood; a text may end in the middle of a line.
+    rest.chars().nth(OVERRIDE_LOOKED_AT).is_some()
 }
 
 /// Characters that the shadow leaves out.

@@ -12,7 +12,7 @@ use regex::Regex;
 use serde::Deserialize;
 
 use super::hidden::Detector;
-use super::shadow::{Sink, fold, fold_letters};
+use super::shadow::{Form, Sink, fold, fold_letters};
 
 /// A match and the anchors it needs lie within so many bytes of its first anchor.
 const NEAR: usize = 600;
@@ -118,15 +118,17 @@ impl Rules {
     }
 
     /// Which anchors stand in the shadow of a text, without making it.
-    pub(super) fn anchors_in(&self, text: &str) -> Seen {
+    pub(super) fn anchors_in(&self, text: &str, form: Form) -> Seen {
         let mut watch = Watch { automaton: &self.automaton, state: self.start, seen: vec![false; self.anchors] };
-        let format_characters = fold(text, &mut watch);
+        let format_characters = fold(text, form, &mut watch);
         Seen { anchors: watch.seen, format_characters }
     }
 
     /// Where anchors end in a shadow, by place.
     pub(super) fn hits(&self, shadow: &str) -> Vec<(usize, usize)> {
-        let input = Input::new(shadow);
+        // To an anchor, where a block begins is a space like another.
+        let shadow = shadow.replace('\n', " ");
+        let input = Input::new(&shadow);
         let mut state = OverlappingState::start();
         let mut hits = Vec::new();
         loop {
@@ -150,7 +152,7 @@ impl Rule {
     /// The pattern, and what must not stand before it; compiled when first needed.
     pub(super) fn compile(&self) -> Result<(Regex, Option<Regex>), regex::Error> {
         let unless = self.unless.as_deref().map(Regex::new).transpose()?;
-        Ok((Regex::new(&self.pattern)?, unless))
+        Ok((Regex::new(&format!("(?s){}", self.pattern))?, unless))
     }
 
     /// Each match in a shadow, in order, given where anchors stand in it.
@@ -220,6 +222,7 @@ impl Sink for Watch<'_> {
 
     #[inline]
     fn put_ascii(&mut self, _: usize, byte: u8) {
+        let byte = if byte == b'\n' { b' ' } else { byte };
         self.state = self.automaton.next_state(Anchored::No, self.state, byte);
         if self.automaton.is_special(self.state) && self.automaton.is_match(self.state) {
             for index in 0..self.automaton.match_len(self.state) {
@@ -230,12 +233,13 @@ impl Sink for Watch<'_> {
 }
 
 /// A gap between words: a space, perhaps with what quoting, listing or breaking lines puts there.
-const GAP: &str = r#"(?:[ ,:;>"'()|#-]{1,4})"#;
+const GAP: &str = r#"(?:[ \n,:;>"'()|#-]{1,4})"#;
 
 /// Writes a rule's pattern out as a regular expression: fragments, gaps, ASCII classes, folded letters.
 fn expand(pattern: &str, fragments: &HashMap<String, String>) -> String {
     let mut text = pattern.to_owned();
-    for (name, fragment) in fragments {
+    // A fragment may have others in it, and they none.
+    for (name, fragment) in fragments.iter().chain(fragments) {
         text = text.replace(&format!("<{name}>"), fragment);
     }
     let mut expanded = String::with_capacity(2 * text.len());

@@ -3,14 +3,19 @@
 //! Compatibility forms are decomposed, accents dropped, letters lower-cased; look-alike letters become Latin where they
 //! stand in a word with Latin letters or are a whole word after a Latin one; format characters, emphasis marks and back-ticks go; `_` and runs of white space
 //! become one space, none between ideographs; a digit between letters becomes the letter it looks like; tag characters
-//! become the ASCII they stand for.
+//! become the ASCII they stand for. The space before a paragraph, a heading, a list item, a table's row or a quote is a
+//! line feed, so that a rule can tell where a sentence may begin.
+//!
+//! The [`Form::Bare`] shadow has the markup taken off as well (`markup.rs`).
 
 use std::ops::Range;
 
 use unicode_normalization::char::{compose, decompose_compatible, is_combining_mark};
 
 use super::hidden::{self, is_format};
+use super::lines::Lines;
 use super::look_alikes::{look_alike, substitute};
+use super::markup::{self, Markup, Shown};
 
 /// Takes what the folding of a text emits.
 pub(super) trait Sink {
@@ -20,6 +25,13 @@ pub(super) trait Sink {
     fn put_ascii(&mut self, source: usize, byte: u8);
 }
 
+/// Whether markup is seen as it is written or as it is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    Written,
+    Bare,
+}
+
 /// What becomes of an ASCII byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Class {
@@ -27,9 +39,14 @@ enum Class {
     Space,
     Drop,
     Digit,
+    /// It may be markup.
+    Markup,
 }
 
-const CLASSES: [Class; 256] = {
+const CLASSES: [Class; 256] = classes(Form::Written);
+const BARE_CLASSES: [Class; 256] = classes(Form::Bare);
+
+const fn classes(form: Form) -> [Class; 256] {
     let mut classes = [Class::Keep; 256];
     let mut byte = 0;
     while byte < 128 {
@@ -39,38 +56,69 @@ const CLASSES: [Class; 256] = {
             0..=b' ' | b'_' | 0x7f => Class::Space,
             b'*' | b'~' | b'`' => Class::Drop,
             b'0'..=b'9' => Class::Digit,
+            b'<' | b'&' | b'\\' | b'[' | b']' | b'{' | b'}' | b'.' | b'!' | b'?' | b'-'
+                if matches!(form, Form::Bare) =>
+            {
+                Class::Markup
+            }
             _ => Class::Keep,
         };
         byte += 1;
     }
     classes
-};
+}
 
 /// How far a word is looked at to tell its script.
 const LONGEST_WORD: usize = 64;
 
 /// Folds a text into a sink; returns whether it has format characters or variation selectors.
-pub(super) fn fold(text: &str, sink: &mut impl Sink) -> bool {
+pub(super) fn fold(text: &str, form: Form, sink: &mut impl Sink) -> bool {
     let bytes = text.as_bytes();
-    let mut folder =
-        Folder { text, sink, space: None, ideograph: false, latin: false, word_end: 0, mixed: false, marked: false };
+    let mut folder = Folder {
+        text,
+        sink,
+        space: None,
+        begins: false,
+        ideograph: false,
+        latin: false,
+        word_end: 0,
+        mixed: false,
+        marked: false,
+    };
+    let classes = if form == Form::Bare { &BARE_CLASSES } else { &CLASSES };
+    let mut lines = Lines::of(text);
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         if byte >= 0x80 {
             at = folder.character(at);
             continue;
         }
-        match CLASSES[usize::from(byte)] {
+        match classes[usize::from(byte)] {
             Class::Keep => folder.ascii(at, byte.to_ascii_lowercase()),
             Class::Digit => folder.ascii(at, digit(bytes, at)),
             Class::Space => {
                 folder.space.get_or_insert(at);
                 if byte == b'\n' {
+                    let (begins, marks) = lines.next(&text[at + 1..]);
+                    folder.begins |= begins;
                     // The marks of a quoted block stand between its words.
-                    at += bytes[at + 1..].iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'>')).count();
+                    at += marks;
                 }
             }
             Class::Drop => {}
+            Class::Markup => {
+                let Markup { length, shown } = markup::at(text, at);
+                match shown {
+                    Shown::Nothing => {}
+                    Shown::Space { begins } => {
+                        folder.space.get_or_insert(at);
+                        folder.begins |= begins;
+                    }
+                    Shown::Character(c) => folder.shown(at, c),
+                }
+                at += length;
+                continue;
+            }
         }
         at += 1;
     }
@@ -100,6 +148,8 @@ struct Folder<'a, S> {
     sink: &'a mut S,
     /// White space that is not emitted yet.
     space: Option<usize>,
+    /// Whether a block begins after it.
+    begins: bool,
     /// Whether the last character emitted is one of those that are written without spaces.
     ideograph: bool,
     /// Whether the last letter emitted is a Latin one.
@@ -112,10 +162,39 @@ struct Folder<'a, S> {
 }
 
 impl<S: Sink> Folder<'_, S> {
+    /// Emits the white space at `at`.
+    fn gap(&mut self, at: usize) {
+        let begins = std::mem::take(&mut self.begins);
+        self.sink.put_ascii(at, if begins { b'\n' } else { b' ' });
+    }
+
+    /// Emits a character that the text spells out.
+    fn shown(&mut self, source: usize, c: char) {
+        if c.is_whitespace() {
+            self.space.get_or_insert(source);
+            return;
+        }
+        if is_format(c) {
+            return;
+        }
+        if let Some(plain) = substitute(c) {
+            plain.chars().for_each(|plain| self.emit(source, plain));
+            return;
+        }
+        let mut parts = String::new();
+        decompose_compatible(c, |part| parts.push(part));
+        for part in parts.chars().take(4).filter(|part| !is_accent(*part)) {
+            match look_alike(part).filter(|_| self.latin) {
+                Some(latin) => self.emit(source, latin),
+                None => part.to_lowercase().for_each(|part| self.emit(source, part)),
+            }
+        }
+    }
+
     #[inline]
     fn ascii(&mut self, source: usize, byte: u8) {
         if let Some(at) = self.space.take() {
-            self.sink.put_ascii(at, b' ');
+            self.gap(at);
         }
         self.ideograph = false;
         self.latin = byte.is_ascii_alphabetic() || (self.latin && !byte.is_ascii_digit());
@@ -131,7 +210,7 @@ impl<S: Sink> Folder<'_, S> {
                     self.space.get_or_insert(source);
                 }
                 Class::Drop => {}
-                Class::Keep | Class::Digit => self.ascii(source, byte.to_ascii_lowercase()),
+                Class::Keep | Class::Digit | Class::Markup => self.ascii(source, byte.to_ascii_lowercase()),
             }
             return;
         }
@@ -139,8 +218,9 @@ impl<S: Sink> Folder<'_, S> {
         if let Some(at) = self.space.take()
             && !(ideograph && self.ideograph)
         {
-            self.sink.put_ascii(at, b' ');
+            self.gap(at);
         }
+        self.begins = false;
         self.ideograph = ideograph;
         self.latin &= !c.is_alphabetic();
         self.sink.put(source, c);
@@ -275,7 +355,7 @@ pub(super) fn fold_letters(pattern: &str) -> String {
         if c.is_ascii() {
             folded.0.push(c);
         } else {
-            fold(c.encode_utf8(&mut [0; 4]), &mut folded);
+            fold(c.encode_utf8(&mut [0; 4]), Form::Written, &mut folded);
         }
     }
     folded.0
@@ -303,9 +383,9 @@ impl Sink for Shadow {
 }
 
 impl Shadow {
-    pub(super) fn of(text: &str) -> Self {
+    pub(super) fn of(text: &str, form: Form) -> Self {
         let mut shadow = Self { text: String::with_capacity(text.len()), breaks: vec![(0, 0)] };
-        fold(text, &mut shadow);
+        fold(text, form, &mut shadow);
         shadow
     }
 
