@@ -91,7 +91,7 @@ pub struct SourceConfig {
     pub required_metadata: Vec<String>,
     /// Whether all of its documents are reviewed: the unsafe gate keeps none of them back.
     pub trust: Trust,
-    /// Patterns of the documents that are reviewed where not all are.
+    /// Patterns of the documents that are reviewed where not all are. One without a wildcard is a path from the root.
     pub reviewed: Vec<String>,
     /// Whether files and folders whose names begin with a dot are read as well; `false` by default.
     pub hidden: bool,
@@ -234,14 +234,13 @@ impl SourceConfig {
         if self.path == "." { self.base.clone() } else { self.base.join(&self.path) }
     }
 
-    /// The documents that are reviewed one by one.
-    pub(crate) fn reviewed_patterns(&self) -> Result<Patterns> {
-        self.compile("reviewed", &self.reviewed)
+    /// Which documents are reviewed.
+    pub(crate) fn reviewed(&self) -> Result<Reviewed> {
+        Reviewed::new(&self.id, self.trust, &self.reviewed)
     }
 
     fn compile(&self, name: &str, patterns: &[String]) -> Result<Patterns> {
-        Patterns::compile(patterns)
-            .map_err(|bad| Error::Invalid { message: format!("source {}: {name}: {}", self.id, bad.message) })
+        compile(&self.id, name, patterns)
     }
 
     /// The rule that says which files below the folder are documents of this source.
@@ -253,6 +252,42 @@ impl SourceConfig {
             hidden: self.hidden,
             respect_gitignore: self.respect_gitignore.unwrap_or(sync.respect_gitignore),
         })
+    }
+}
+
+fn compile(source_id: &str, name: &str, patterns: &[String]) -> Result<Patterns> {
+    Patterns::compile(patterns)
+        .map_err(|bad| Error::Invalid { message: format!("source {source_id}: {name}: {}", bad.message) })
+}
+
+/// The documents of a source that somebody has looked at.
+#[derive(Debug)]
+pub(crate) struct Reviewed {
+    all: bool,
+    /// Paths from the root: a file of the same name elsewhere was not looked at.
+    names: Vec<String>,
+    patterns: Patterns,
+}
+
+impl Reviewed {
+    /// What a declaration means. A pattern without a wildcard is a path from the root.
+    pub(crate) fn new(source_id: &str, trust: Trust, reviewed: &[String]) -> Result<Self> {
+        compile(source_id, "reviewed", reviewed)?;
+        let is_name = |pattern: &String| !pattern.contains(['*', '?', '[', ']', '{', '}', '\\']);
+        let (names, patterns): (Vec<String>, Vec<String>) = reviewed.iter().cloned().partition(is_name);
+        Ok(Self {
+            all: trust == Trust::Reviewed,
+            names: names.iter().map(|name| name.trim_end_matches('/').to_owned()).collect(),
+            patterns: compile(source_id, "reviewed", &patterns)?,
+        })
+    }
+
+    /// Whether the document with this path is one of them.
+    pub(crate) fn covers(&self, path: &str) -> bool {
+        let below = |name: &String| {
+            path.strip_prefix(name.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.all || self.names.iter().any(below) || self.patterns.matches(path.as_bytes())
     }
 }
 

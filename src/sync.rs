@@ -15,10 +15,9 @@ mod types;
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
-use crate::config::SourceConfig;
+use crate::config::{Reviewed, SourceConfig};
 use crate::error::{Error, Failure, Result};
 use crate::index::Deaths;
-use crate::ingest::Patterns;
 use crate::ingest::plan::{DeletionLimit, Doubts, SourcePlan, guard, plan};
 use crate::ingest::source::{FileId, SourceReader};
 use crate::model::{Bm25Policy, Policy, Stamps};
@@ -30,7 +29,7 @@ use prepare::{Context, FailedFile, Slice};
 use sources::Resolved;
 use spool::{RunSpool, Spool};
 
-pub(crate) use sources::{config_for, stored_root};
+pub(crate) use sources::{config_for, reviewed_of, stored_root};
 pub use types::{
     PlannedFile, StageSeconds, SyncEvent, SyncPlan, SyncProgress, SyncReport, SyncRequest, SyncSources, UnsafeDocument,
 };
@@ -48,7 +47,9 @@ struct Source {
     changed: bool,
     reader: SourceReader,
     /// Which documents are reviewed.
-    reviewed: Patterns,
+    reviewed: Reviewed,
+    /// Which ones were, as the store has it.
+    reviewed_before: Option<Reviewed>,
 }
 
 /// One piece of a worker's work.
@@ -187,8 +188,9 @@ impl Store {
             let look_again = declared.reparse || !rebuilt.is_empty();
             plans.push(plan(listing, stored, request.checksum || look_again));
             reparse.push(look_again);
-            let reviewed = config.reviewed_patterns()?;
-            sources.push(Source { config, row: declared.row, changed: declared.changed, reader, reviewed });
+            let (row, changed, reviewed_before) = (declared.row, declared.changed, declared.reviewed_before);
+            let reviewed = config.reviewed()?;
+            sources.push(Source { config, row, changed, reader, reviewed, reviewed_before });
         }
         let mut gone = Vec::new();
         for (source_no, row) in removed {
@@ -310,6 +312,29 @@ fn refuse_failures(planned: &Planned, work: &Work, keep_going: bool) -> Result<(
                 planned.rebuilt.join("; ")
             ),
             hint: "mend the files first, or keep the settings".into(),
+        });
+    }
+    refuse_unread_reviews(planned, work)
+}
+
+/// A document whose review is withdrawn would stay evidence while its file can't be read.
+fn refuse_unread_reviews(planned: &Planned, work: &Work) -> Result<()> {
+    let mut kept = Vec::new();
+    for (source, plan) in planned.sources.iter().zip(&planned.plans) {
+        let Some(before) = &source.reviewed_before else { continue };
+        let failed = work.failed.iter().filter(|failed| failed.stored && failed.failure.source_id == source.config.id);
+        let unread = plan.kept.iter().map(|document| &document.path).chain(failed.map(|failed| &failed.failure.path));
+        kept.extend(unread.filter(|path| before.covers(path) && !source.reviewed.covers(path)));
+    }
+    if let Some(first) = kept.first() {
+        return Err(Error::Refused {
+            code: "rebuild_needs_all_files",
+            message: format!(
+                "the review of {} stored documents was withdrawn, and they can't be read to be looked at anew: {first}{}",
+                kept.len(),
+                if kept.len() > 1 { ", …" } else { "" }
+            ),
+            hint: "mend the files first, exclude them, or keep the review".into(),
         });
     }
     Ok(())

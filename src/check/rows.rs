@@ -4,9 +4,10 @@ use std::collections::HashMap;
 
 use super::Findings;
 use crate::error::Result;
-use crate::model::{ChunkId, Digest, DocumentId};
+use crate::model::{ChunkId, Digest, DocumentId, Trust};
 use crate::store::chunks::ChunkRow;
 use crate::store::{self, Connection, record};
+use crate::sync::reviewed_of;
 
 const SETTINGS_FROM_THE_START: [&str; 3] = ["store_id", "created_at", "created_by"];
 const SETTINGS_OF_SYNCS: [&str; 3] = ["policy", "policy_digest", "next_chunk"];
@@ -41,6 +42,10 @@ pub(super) fn settings(conn: &Connection, findings: &mut Findings) -> Result<()>
 
 /// Ids follow from paths, record hashes from rows.
 pub(super) fn documents(conn: &Connection, findings: &mut Findings) -> Result<()> {
+    let reviewed: HashMap<_, _> = store::sources::all(conn)?
+        .into_iter()
+        .map(|(_, source)| (source.source_id.clone(), reviewed_of(&source).ok()))
+        .collect();
     store::documents::for_each(conn, |number, row| {
         findings.count += 1;
         let place = || format!("document {} ({})", row.document_id, row.path);
@@ -52,6 +57,9 @@ pub(super) fn documents(conn: &Connection, findings: &mut Findings) -> Result<()
         findings.expect(record::document(&row, &chunks, &marks) == row.record_hash, || {
             format!("{}: its row, one of its chunks' rows or a finding in it was changed", place())
         });
+        let declared = reviewed.get(&row.source_id).and_then(Option::as_ref);
+        let vouched = row.trust != Trust::Reviewed.as_str() || declared.is_some_and(|it| it.covers(&row.path));
+        findings.expect(vouched, || format!("{}: its source does not declare it as reviewed", place()));
         findings.expect(!chunks.is_empty(), || format!("{}: it has no chunks", place()));
         let indexes = chunks.iter().zip(0..).all(|(chunk, index)| chunk.chunk_index == index);
         findings.expect(indexes, || format!("{}: its chunks are not numbered from 0", place()));

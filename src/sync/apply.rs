@@ -16,7 +16,7 @@ use crate::store::sources::StoredFailure;
 use crate::store::tombstones::{self, Kind, NewTombstone, Reason};
 use crate::store::{Connection, findings, settings, sources};
 
-/// So many newly unsafe documents are named.
+/// So many documents are named in each list of findings.
 const UNSAFE_NAMED: usize = 100;
 
 /// Whether there is a generation to publish: documents changed, or which files fail did.
@@ -62,6 +62,7 @@ pub(super) fn unpublished(planned: &Planned, work: &Work) -> SyncReport {
         failures: failures(planned, work),
         unsafe_documents: planned.unsafe_documents,
         newly_unsafe: Vec::new(),
+        newly_found_in_reviewed: Vec::new(),
         bytes_read: work.bytes_read,
         seconds: super::StageSeconds::default(),
     }
@@ -284,8 +285,13 @@ impl Writer<'_> {
         let (Some(first), DocumentRow { source_id, path, .. }) = (document.findings.first(), &document.row) else {
             return;
         };
-        if unsafe_chunks > 0 && self.report.newly_unsafe.len() < UNSAFE_NAMED {
-            self.report.newly_unsafe.push(UnsafeDocument {
+        let list = match unsafe_chunks {
+            0 if document.gained => &mut self.report.newly_found_in_reviewed,
+            0 => return,
+            _ => &mut self.report.newly_unsafe,
+        };
+        if list.len() < UNSAFE_NAMED {
+            list.push(UnsafeDocument {
                 source_id: source_id.clone(),
                 path: path.clone(),
                 rule: first.rule.clone(),

@@ -1,5 +1,7 @@
 //! Which chunks of a document are unsafe, given what the unsafe gate found in its text.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::gate::unsafe_text;
 use crate::model::{Span, Trust, UnsafeScope};
 use crate::store::findings::FindingRow;
@@ -32,25 +34,95 @@ fn line_ends(text: &str, from: usize, to: usize) -> u32 {
     u32::try_from(ends.count()).unwrap_or(u32::MAX)
 }
 
+/// What a prompt writes of a document beside the text of its chunks.
+pub(super) struct Shown<'a> {
+    pub path: &'a str,
+    pub title: &'a str,
+    /// Of each chunk, its place and the headings that it is shown with.
+    pub headings: Vec<(Span, &'a [String])>,
+}
+
+/// The findings of a document, and which of them reach beyond their place.
+pub(super) struct Found {
+    pub rows: Vec<FindingRow>,
+    /// Why every chunk is unsafe, also in the narrow scope.
+    everywhere: Option<String>,
+    /// Why the chunks with these headings are.
+    headings: HashMap<String, String>,
+}
+
+impl Found {
+    /// Adds what is found in the path, the title and the headings as a prompt writes them: a file says them in other
+    /// bytes. Such a finding has the place of the first line that is shown with it.
+    pub(super) fn new(mut rows: Vec<FindingRow>, text: &str, shown: &Shown<'_>) -> Self {
+        let decoded = shown.path.replace("%20", " ");
+        let start = Span { start_line: 1, end_line: 1, start_byte: 0, end_byte: text.len() as u64 };
+        let mut reason = |shown: &str, span: Span| {
+            let rule = unsafe_text::first_rule(shown)?;
+            let known = rows.iter().find(|row| row.rule == rule).map(FindingRow::reason);
+            Some(known.unwrap_or_else(|| {
+                let row = first_line(text, span, rule);
+                rows.push(row.clone());
+                row.reason()
+            }))
+        };
+        let mut everywhere = [&decoded, shown.title].into_iter().filter_map(|shown| reason(shown, start)).next();
+        let mut headings: HashMap<String, String> = HashMap::new();
+        let mut seen = HashSet::new();
+        for (span, path) in &shown.headings {
+            let line = path.join(HEADING_GAP);
+            if path.is_empty() || seen.contains(&line) {
+                continue;
+            }
+            // A phrase may end where a heading does.
+            let whole = std::iter::once(&line).chain(path.iter().filter(|_| path.len() > 1));
+            if let Some(reason) = whole.filter_map(|shown| reason(shown, *span)).next() {
+                headings.insert(line.clone(), reason);
+            }
+            seen.insert(line);
+        }
+        rows.sort_by(|a, b| (a.start_byte, &a.rule, a.end_byte).cmp(&(b.start_byte, &b.rule, b.end_byte)));
+        if rows.len() >= unsafe_text::FINDINGS_AT_MOST {
+            // There may be more than are kept, and anywhere.
+            rows.truncate(unsafe_text::FINDINGS_AT_MOST);
+            everywhere = everywhere.or_else(|| rows.first().map(FindingRow::reason));
+        }
+        Self { rows, everywhere, headings }
+    }
+}
+
+/// The first line of a place, without its end.
+fn first_line(text: &str, span: Span, rule: &str) -> FindingRow {
+    let start = usize::try_from(span.start_byte).unwrap_or(text.len()).min(text.len());
+    let line = text.get(start..).unwrap_or_default();
+    let length = line.find(['\n', '\r']).unwrap_or(line.len()) as u64;
+    FindingRow {
+        rule: rule.to_owned(),
+        start_line: span.start_line,
+        end_line: span.start_line,
+        start_byte: span.start_byte,
+        end_byte: span.start_byte + length,
+    }
+}
+
+/// What a prompt writes between two headings.
+const HEADING_GAP: &str = " > ";
+
 /// What makes chunks of one document unsafe.
 pub(super) enum Marks<'a> {
     Nothing,
     /// Every chunk, for the document's first finding.
     All(String),
-    /// The chunks that a finding stands in or whose title or headings have one.
-    Some {
-        findings: &'a [FindingRow],
-        title: Option<String>,
-    },
+    /// The chunks that a finding stands in, or that are shown with one.
+    Some(&'a Found),
 }
 
 impl<'a> Marks<'a> {
-    pub(super) fn new(trust: Trust, scope: UnsafeScope, findings: &'a [FindingRow], title: &str) -> Self {
-        match (trust, scope, findings) {
+    pub(super) fn new(trust: Trust, scope: UnsafeScope, found: &'a Found) -> Self {
+        match (trust, scope, found.rows.as_slice()) {
             (Trust::Reviewed, _, _) | (_, _, []) => Self::Nothing,
             (_, UnsafeScope::Document, [first, ..]) => Self::All(first.reason()),
-            // The title is indexed and shown with every chunk.
-            (_, UnsafeScope::Chunk, findings) => Self::Some { findings, title: reason_of(title, findings) },
+            (_, UnsafeScope::Chunk, _) => Self::Some(found),
         }
     }
 
@@ -59,20 +131,21 @@ impl<'a> Marks<'a> {
         match self {
             Self::Nothing => None,
             Self::All(reason) => Some(reason.clone()),
-            Self::Some { findings, title } => {
+            Self::Some(Found { rows, everywhere, headings: known }) => {
                 let meets = |it: &&FindingRow| it.start_byte < span.end_byte && span.start_byte < it.end_byte;
-                let inside = findings.iter().find(meets).map(FindingRow::reason);
-                inside
-                    .or_else(|| title.clone())
-                    .or_else(|| headings.iter().find_map(|heading| reason_of(heading, findings)))
+                let inside = rows.iter().find(meets).map(FindingRow::reason);
+                inside.or_else(|| everywhere.clone()).or_else(|| known.get(&headings.join(HEADING_GAP)).cloned())
             }
         }
     }
 }
 
-/// Why a text that is shown with chunks elsewhere makes them unsafe: the first finding of the document by the rule that
-/// matches in it, else the first finding.
-fn reason_of(text: &str, findings: &[FindingRow]) -> Option<String> {
-    let rule = unsafe_text::scan(text).first()?.rule;
-    findings.iter().find(|finding| finding.rule == rule).or(findings.first()).map(FindingRow::reason)
+/// Whether a document has a finding that it had not: another rule, or another match of one.
+pub(super) fn gained(old: &[FindingRow], new: &[FindingRow]) -> bool {
+    let kind = |row: &FindingRow| (row.rule.clone(), row.end_byte - row.start_byte);
+    let mut known: Vec<_> = old.iter().map(kind).collect();
+    !new.iter().map(kind).all(|kind| {
+        let place = known.iter().position(|known| *known == kind);
+        place.map(|place| known.swap_remove(place)).is_some()
+    })
 }

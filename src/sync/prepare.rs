@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::SystemTime;
 
-use super::mark::{self, Marks};
+use super::mark::{self, Found, Marks, Shown};
 use super::spool::{Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument};
 use super::{Source, Task};
 use crate::error::{Failure, Result};
@@ -17,7 +17,7 @@ use crate::model::{ChunkPolicy, Digest, DocumentId, SourceKind, Trust, UnsafeSco
 use crate::store::Store;
 use crate::store::chunks::{self, ChunkRow};
 use crate::store::documents::{self, DocumentRow};
-use crate::store::findings::FindingRow;
+use crate::store::findings::{self, FindingRow};
 use crate::store::record;
 
 /// What every worker needs to know.
@@ -119,6 +119,7 @@ struct Stored {
     document_no: i64,
     row: DocumentRow,
     chunks: Vec<ChunkRow>,
+    findings: Vec<FindingRow>,
 }
 
 impl Worker<'_> {
@@ -180,7 +181,8 @@ impl Worker<'_> {
     fn stored(&self, document_no: i64) -> Result<Stored> {
         self.context.store.read(|conn| {
             let row = documents::by_number(conn, document_no)?;
-            Ok(Stored { document_no, row, chunks: chunks::of_document(conn, document_no)? })
+            let findings = findings::of_document(conn, document_no)?;
+            Ok(Stored { document_no, row, chunks: chunks::of_document(conn, document_no)?, findings })
         })
     }
 
@@ -214,16 +216,17 @@ impl Worker<'_> {
     }
 
     fn compare(&mut self, source: usize, path: String, parsed: Parsed, stored: Option<Stored>) -> Result<Compared> {
-        let Parsed { text, hash, front_matter, chunked, findings } = parsed;
+        let Parsed { text, hash, front_matter, chunked, findings: in_text } = parsed;
         let declared = &self.context.sources[source];
         let source_id = &declared.config.id;
-        let reviewed = declared.config.trust == Trust::Reviewed || declared.reviewed.matches(path.as_bytes());
-        let trust = if reviewed { Trust::Reviewed } else { Trust::None };
+        let trust = if declared.reviewed.covers(&path) { Trust::Reviewed } else { Trust::None };
         let document_id = DocumentId::new(source_id, &path);
         let title = title(front_matter.as_ref(), chunked.title.as_deref(), &path);
         let body_start = chunked.chunks.first().map_or(0, |chunk| usize_of(chunk.span.start_byte));
         let lang = language::of(front_matter.as_ref(), &text[body_start..]);
-        let marks = Marks::new(trust, self.context.unsafe_scope, &findings, &title);
+        let headings = chunked.chunks.iter().map(|chunk| (chunk.span, chunk.heading_path.as_slice())).collect();
+        let found = Found::new(in_text, &text, &Shown { path: &path, title: &title, headings });
+        let marks = Marks::new(trust, self.context.unsafe_scope, &found);
         let numbered_before = self.numbered;
         let mut matcher = Matcher::new(stored.as_ref().map_or(&[][..], |stored| &stored.chunks));
         let mut prepared = Vec::with_capacity(chunked.chunks.len());
@@ -299,17 +302,20 @@ impl Worker<'_> {
             row.revision = old.revision;
             row.generation_added = old.generation_added;
             row.generation_updated = old.generation_updated;
-            row.record_hash = record::document(&row, prepared.iter().map(|chunk| &chunk.row), &findings);
+            row.record_hash = record::document(&row, prepared.iter().map(|chunk| &chunk.row), &found.rows);
             if row.record_hash == old.record_hash && self.numbered == numbered_before {
                 return Ok(Compared::Same { document_no: *document_no });
             }
             row.revision += u64::from(old.content_hash != hash);
             row.generation_updated = self.context.generation;
         }
-        row.record_hash = record::document(&row, prepared.iter().map(|chunk| &chunk.row), &findings);
-        let document_no = stored.map(|stored| stored.document_no);
-        let chunks = prepared;
-        let document = PreparedDocument { source, document_no, row, stamps: None, text, chunks, findings, removed };
+        row.record_hash = record::document(&row, prepared.iter().map(|chunk| &chunk.row), &found.rows);
+        let document_no = stored.as_ref().map(|stored| stored.document_no);
+        let known = stored.map_or(Vec::new(), |stored| stored.findings);
+        let gained = trust == Trust::Reviewed && !declared.changed && mark::gained(&known, &found.rows);
+        let (chunks, findings) = (prepared, found.rows);
+        let document =
+            PreparedDocument { source, document_no, row, stamps: None, text, chunks, findings, gained, removed };
         Ok(Compared::Changed(Box::new(document)))
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 use super::{SyncRequest, SyncSources};
-use crate::config::{DeclaredBy, SourceConfig, SyncSettings};
+use crate::config::{DeclaredBy, Reviewed, SourceConfig, SyncSettings};
 use crate::error::{Error, Result};
 use crate::model::{SourceKind, Trust, Visibility};
 use crate::store::sources::SourceRow;
@@ -17,6 +17,8 @@ pub(super) struct Declared {
     pub row: SourceRow,
     /// Whether the store has another row, or none.
     pub changed: bool,
+    /// Which documents the store has as reviewed.
+    pub reviewed_before: Option<Reviewed>,
     /// Whether the declaration changed in a way that every document must be looked at again.
     pub reparse: bool,
 }
@@ -56,7 +58,7 @@ pub(super) fn resolve(
             refuse_declared_elsewhere(known, &config)?;
             check_root(known, &row, request.reroot)?;
         }
-        read.push(declare(config, row, known));
+        read.push(declare(config, row, known)?);
     }
     let mut removed = Vec::new();
     for (source_no, row) in stored {
@@ -69,7 +71,7 @@ pub(super) fn resolve(
             _ => {
                 let config = config_for(folder, &row)?;
                 let known = (source_no, row.clone());
-                read.push(declare(config, row, Some(&known)));
+                read.push(declare(config, row, Some(&known))?);
             }
         }
     }
@@ -84,13 +86,21 @@ pub(super) fn resolve(
     Ok(Resolved { read, removed, settings })
 }
 
-fn declare(config: SourceConfig, row: SourceRow, known: Option<&(i64, SourceRow)>) -> Declared {
+fn declare(config: SourceConfig, row: SourceRow, known: Option<&(i64, SourceRow)>) -> Result<Declared> {
     let changed = known.is_none_or(|(_, known)| *known != row);
     let reparse = known.is_some_and(|(_, known)| {
         let trust = |row: &SourceRow| (row.trust.clone(), row.reviewed.clone());
         known.kind != row.kind || known.required_metadata != row.required_metadata || trust(known) != trust(&row)
     });
-    Declared { config, source_no: known.map(|(number, _)| *number), row, changed, reparse }
+    let reviewed_before = known.map(|(_, known)| reviewed_of(known)).transpose()?;
+    Ok(Declared { config, source_no: known.map(|(number, _)| *number), row, changed, reviewed_before, reparse })
+}
+
+/// Which documents of a stored source are reviewed.
+pub(crate) fn reviewed_of(row: &SourceRow) -> Result<Reviewed> {
+    let unknown = || Error::Damaged { detail: format!("source {}: trust is {:?}", row.source_id, row.trust) };
+    let trust = Trust::named(&row.trust).ok_or_else(unknown)?;
+    Reviewed::new(&row.source_id, trust, &row.list(&row.reviewed)?)
 }
 
 /// Two folders of one name would be one source, and the second would delete the first one's documents.

@@ -54,6 +54,8 @@ pub(super) struct PreparedDocument {
     pub chunks: Vec<PreparedChunk>,
     /// Where the unsafe gate's rules matched.
     pub findings: Vec<FindingRow>,
+    /// Whether it is reviewed and has a finding that was not there when its source was last declared so.
+    pub gained: bool,
     /// Stored chunks whose ids are gone.
     pub removed: Vec<ChunkRow>,
 }

@@ -98,6 +98,9 @@ pub struct SyncReport {
     pub unsafe_documents: u64,
     /// The first of them that this call brought or changed, by source and path: 100 at most.
     pub newly_unsafe: Vec<UnsafeDocument>,
+    /// The first reviewed documents that have a finding which they had not, in sources declared as before: 100 at most.
+    /// They stay evidence, and no chunk of theirs is unsafe.
+    pub newly_found_in_reviewed: Vec<UnsafeDocument>,
     /// Bytes of the files that were read.
     pub bytes_read: u64,
     /// How long each stage took.

@@ -124,6 +124,7 @@ fn tell_failures(failures: &[Failure], outcome: &str, context: &Context) {
 
 /// Names on standard error the documents that this sync found unsafe; a JSON result lists them itself.
 fn tell_unsafe(report: &SyncReport, context: &Context) {
+    tell_reviewed(&report.newly_found_in_reviewed, context);
     let found = &report.newly_unsafe;
     if context.json || found.is_empty() {
         return;
@@ -136,6 +137,20 @@ fn tell_unsafe(report: &SyncReport, context: &Context) {
         context.warn("there are more; `ragdb sql --audit unsafe` lists them all");
     }
     context.note("if such a document only writes about injection, say `reviewed: [PATH]` in ragdb.yaml");
+}
+
+/// Names reviewed documents in which there is something that their reviewer may not have seen.
+fn tell_reviewed(found: &[UnsafeDocument], context: &Context) {
+    if context.json || found.is_empty() {
+        return;
+    }
+    for UnsafeDocument { source_id, path, rule, line, .. } in found.iter().take(UNSAFE_SHOWN) {
+        context.warn(&format!("{path}:{line}: {rule}: new in a reviewed document, which stays evidence ({source_id})"));
+    }
+    if found.len() > UNSAFE_SHOWN {
+        context.warn("there are more; `ragdb sql --audit unsafe` lists all findings");
+    }
+    context.note("review them again, or take them out of `reviewed` in ragdb.yaml");
 }
 
 #[derive(Serialize)]
@@ -165,6 +180,7 @@ struct SyncView {
     unsafe_documents: u64,
     #[serde(rename = "unsafe")]
     newly_unsafe: Vec<UnsafeView>,
+    newly_found_in_reviewed: Vec<UnsafeView>,
     bytes_read: u64,
     seconds: Seconds,
     #[serde(skip)]
@@ -192,6 +208,7 @@ impl From<&SyncReport> for SyncView {
             failures: report.failures.iter().map(FailureView::from).collect(),
             unsafe_documents: report.unsafe_documents,
             newly_unsafe: report.newly_unsafe.iter().map(UnsafeView::from).collect(),
+            newly_found_in_reviewed: report.newly_found_in_reviewed.iter().map(UnsafeView::from).collect(),
             bytes_read: report.bytes_read,
             seconds: Seconds {
                 walk: seconds.walk,
