@@ -64,7 +64,7 @@ impl Store {
         let (prompt, chars, tokens) = prompt.finish();
         refused.extend(found.refused.iter().cloned());
         let truncated = refused.iter().any(|refused| refused.code == "over_budget");
-        let events = events(&shown, &refused, unverified);
+        let events = events(&shown, &refused, unverified, found.unsafe_left);
         let manifest = Manifest {
             format: MANIFEST_FORMAT,
             run_id: nonce::random_id()?,
@@ -99,12 +99,16 @@ struct Found {
     sources: HashMap<i64, SourceRow>,
     /// What the search refused.
     refused: Vec<Refused>,
+    /// How many unsafe chunks were not looked at.
+    unsafe_left: u64,
 }
 
 /// A hit and its document.
 struct Candidate {
     hit: Hit,
     document: DocumentRow,
+    /// The digest of its title, headings and text, as they were indexed.
+    composition: [u8; 16],
 }
 
 impl Found {
@@ -114,7 +118,7 @@ impl Found {
             let search = SearchRequest { query: query.clone(), ..request.search.clone() };
             results.push(store.search_on(conn, &search)?);
         }
-        let (generation, floor) = (results[0].generation, results[0].floor);
+        let (generation, floor, unsafe_left) = (results[0].generation, results[0].floor, results[0].unsafe_left);
         let refusals: Vec<Refusal> = results.iter_mut().flat_map(|result| result.refused.drain(..)).collect();
         let hits = in_turns(results.into_iter().map(|result| result.hits).collect());
         let mut known: HashSet<ChunkId> = hits.iter().map(|hit| hit.chunk_id).collect();
@@ -122,14 +126,16 @@ impl Found {
         let refused = refusals.map(|refusal| refused_by_search(conn, refusal)).collect::<Result<_>>()?;
         let mut candidates = Vec::with_capacity(hits.len());
         for hit in hits {
-            let (_, document) = document(conn, hit.document_id)?;
-            candidates.push(Candidate { hit, document });
+            let (number, document) = document(conn, hit.document_id)?;
+            let composition = chunks::composition(conn, number, hit.chunk_id)?;
+            candidates.push(Candidate { hit, document, composition });
         }
         Ok(Self {
             generation: generations::get(conn, generation)?,
             store_id: settings::store_id(conn)?,
             floor,
             refused,
+            unsafe_left,
             candidates,
             sources: sources::all(conn)?.into_iter().collect(),
         })
@@ -180,7 +186,7 @@ fn refused_by_search(conn: &Connection, refusal: &Refusal) -> Result<Refused> {
 }
 
 /// What happened, for the run's record.
-fn events(shown: &[Shown], refused: &[Refused], unverified: usize) -> Vec<RunEvent> {
+fn events(shown: &[Shown], refused: &[Refused], unverified: usize, unsafe_left: u64) -> Vec<RunEvent> {
     let mut codes: Map<String, Value> = Map::new();
     for refused in refused {
         let count = codes.get(&refused.code).and_then(Value::as_u64).unwrap_or(0);
@@ -195,6 +201,9 @@ fn events(shown: &[Shown], refused: &[Refused], unverified: usize) -> Vec<RunEve
     events.extend(over_budget.map(|chunks| event("retrieval_truncated", &[("chunks", chunks)])));
     if unverified > 0 {
         events.push(event("unverified_source", &[("chunks", unverified.into())]));
+    }
+    if unsafe_left > 0 {
+        events.push(event("unsafe_not_all_looked_at", &[("chunks", unsafe_left.into())]));
     }
     if shown.is_empty() {
         events.push(event("no_evidence", &[]));

@@ -84,20 +84,22 @@ impl Store {
         let mut filters = Filters::new(conn, &typed, &mut lexer);
         let scored = search.rank(&mut filters, search.floor())?;
         let hits = search.hits(&scored, &typed, &mut lexer)?;
-        let refused = if name_refused {
+        let (refused, unsafe_left) = if name_refused {
             let mut refused = search.refused(&scored, &mut Filters::new(conn, &typed, &mut lexer))?;
             let mut filters = Filters::new(conn, &typed, &mut lexer);
             let mut accept = |chunk_no: i64| filters.accept(chunk_no);
-            refused.extend(unsafe_chunks::matching(conn, &lexed, &mut Lexer::new(), &mut accept, REFUSED_AT_MOST)?);
-            refused
+            let (met, left) = unsafe_chunks::matching(conn, &lexed, &mut Lexer::new(), &mut accept, REFUSED_AT_MOST)?;
+            refused.extend(met);
+            (refused, left)
         } else {
-            Vec::new()
+            (Vec::new(), 0)
         };
         Ok(SearchResult {
             query: request.query.clone(),
             generation,
             hits,
             refused,
+            unsafe_left,
             terms: if request.explain { search.terms()? } else { Vec::new() },
             floor: search.floor(),
             term_count: lexed.asked.terms.len(),

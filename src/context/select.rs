@@ -13,6 +13,7 @@ use crate::ingest::source::SourceReader;
 use crate::model::{Digest, DocumentId, Refused, Shown};
 use crate::store::Store;
 use crate::store::documents::DocumentRow;
+use crate::store::record;
 
 impl Candidate {
     fn shown(&self, label: String) -> Shown {
@@ -161,12 +162,15 @@ impl Sources<'_> {
         let file = self.read(document)?;
         let file = file.as_ref().map(|text| SourceFile::new(text));
         let mut judged = HashMap::new();
-        for (index, Candidate { hit, .. }) in self.found.candidates.iter().enumerate() {
+        for (index, Candidate { hit, composition, .. }) in self.found.candidates.iter().enumerate() {
             if hit.document_id != document.document_id {
                 continue;
             }
             let reason = |fault: SourceFault| (fault.code(), fault.detail().to_owned());
-            let holds = if Digest::of(&hit.text) == hit.content_hash {
+            let headings = serde_json::Value::from(hit.heading_path.as_slice()).to_string();
+            let holds = if record::composition(&hit.title, &headings, &hit.text) != *composition {
+                Err(("integrity", "its title, its headings or its text are not those that were indexed".into()))
+            } else if Digest::of(&hit.text) == hit.content_hash {
                 match &file {
                     Ok(file) => file.holds(document.content_hash, &hit.span, &hit.text).map_err(reason),
                     Err(why) => Err((*why).clone()),

@@ -76,6 +76,8 @@ pub struct SearchResult {
     /// With [`SearchRequest::explain`]: the best chunks that were refused, then unsafe ones that share words with the
     /// query, and why.
     pub refused: Vec<Refusal>,
+    /// With [`SearchRequest::explain`]: how many unsafe chunks were not looked at, since there are too many.
+    pub unsafe_left: u64,
     /// With [`SearchRequest::explain`]: the terms that the query was understood as.
     pub terms: Vec<QueryTermInfo>,
     /// The relevance floor that held.

@@ -14,18 +14,20 @@ const LOOKED_AT: usize = 1000;
 
 /// The unsafe chunks that share the most of the query's words, `most` at most: those with more distinct words first,
 /// then by path and place. `accept` says whether a chunk passes the query's filters.
+/// Also how many unsafe chunks were not looked at.
 pub(crate) fn matching(
     conn: &Connection,
     lexed: &Lexed,
     lexer: &mut Lexer,
     accept: &mut dyn FnMut(i64) -> Result<bool>,
     most: usize,
-) -> Result<Vec<Refusal>> {
+) -> Result<(Vec<Refusal>, u64)> {
     let strong = lexed.asked.units.iter().flat_map(|unit| unit.primary.iter().chain(&unit.wholes));
     let wanted: HashSet<&str> = strong.map(|&index| lexed.asked.terms[index].term.as_str()).collect();
     if wanted.is_empty() {
-        return Ok(Vec::new());
+        return Ok((Vec::new(), 0));
     }
+    let left = findings::unsafe_chunks(conn)?.saturating_sub(LOOKED_AT as u64);
     let mut counts = TermCounts::new();
     let mut found = Vec::new();
     findings::for_each_unsafe(conn, LOOKED_AT, |document_no, row| {
@@ -47,5 +49,5 @@ pub(crate) fn matching(
         );
         Ok(Refusal { chunk_id: row.id(), citation: row.span.cite(path), code: "unsafe", detail })
     };
-    found.into_iter().map(refusal).collect()
+    Ok((found.into_iter().map(refusal).collect::<Result<_>>()?, left))
 }

@@ -105,6 +105,14 @@ pub(crate) fn place(conn: &Connection, chunk_no: i64) -> Result<(i64, u32)> {
     found.ok_or_else(|| missing(chunk_no))
 }
 
+/// The digest of the title, headings and text that a chunk of a document was indexed with.
+pub(crate) fn composition(conn: &Connection, document_no: i64, id: ChunkId) -> Result<[u8; 16]> {
+    let sql = "SELECT composition_digest FROM chunks WHERE document_no = ?1 AND chunk_id = ?2";
+    let found =
+        conn.prepare_cached(sql)?.query_row(params![document_no, id.to_string()], |row| row.get(0)).optional()?;
+    found.ok_or_else(|| Error::Damaged { detail: format!("chunk {id} is found and not stored") })
+}
+
 /// The text of a chunk.
 pub(crate) fn text(conn: &Connection, chunk_no: i64) -> Result<String> {
     let mut statement = conn.prepare_cached("SELECT text FROM chunks WHERE chunk_no = ?1")?;

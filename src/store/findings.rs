@@ -84,6 +84,12 @@ pub(crate) fn unsafe_documents(conn: &Connection) -> Result<u64> {
     Ok(conn.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
+/// How many chunks are unsafe.
+pub(crate) fn unsafe_chunks(conn: &Connection) -> Result<u64> {
+    let sql = "SELECT count(*) FROM chunks WHERE unsafe_reason IS NOT NULL";
+    Ok(conn.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+}
+
 /// Calls `each` with unsafe chunks and the numbers of their documents, by path and place, `most` at most.
 pub(crate) fn for_each_unsafe(
     conn: &Connection,

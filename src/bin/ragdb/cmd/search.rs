@@ -32,12 +32,16 @@ pub fn run(args: &SearchArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let result = context.open_read_only()?.search(&request)?;
     let found = !result.hits.is_empty();
     let (refused, ranks) = (result.refused.len(), result.term_count > 0);
+    let unsafe_left = result.unsafe_left;
     context.print(&SearchView::new(result, args.explain))?;
     if !context.json && !found {
         context.note(if ranks { "nothing in the store answers this query" } else { NOTHING_TO_RANK });
     }
     if !context.json && refused > 0 && !args.explain {
         context.note(&format!("{refused} chunks were refused; --explain says why"));
+    }
+    if !context.json && unsafe_left > 0 {
+        context.note(&format!("{unsafe_left} unsafe chunks were not looked at: unsafe_not_all_looked_at"));
     }
     Ok(Outcome::of(found))
 }
