@@ -66,7 +66,7 @@ impl Found {
                 row.reason()
             }))
         };
-        let mut everywhere = [&decoded, shown.title].into_iter().filter_map(|shown| reason(shown, start)).next();
+        let mut everywhere = [&decoded, shown.title].into_iter().find_map(|shown| reason(shown, start));
         let mut headings: HashMap<String, String> = HashMap::new();
         let mut seen = HashSet::new();
         for (span, path) in &shown.headings {
@@ -75,8 +75,8 @@ impl Found {
                 continue;
             }
             // A phrase may end where a heading does.
-            let whole = std::iter::once(&line).chain(path.iter().filter(|_| path.len() > 1));
-            if let Some(reason) = whole.filter_map(|shown| reason(shown, *span)).next() {
+            let mut whole = std::iter::once(&line).chain(path.iter().filter(|_| path.len() > 1));
+            if let Some(reason) = whole.find_map(|shown| reason(shown, *span)) {
                 headings.insert(line.clone(), reason);
             }
             seen.insert(line);

@@ -218,9 +218,8 @@ impl Worker<'_> {
     fn compare(&mut self, source: usize, path: String, parsed: Parsed, stored: Option<Stored>) -> Result<Compared> {
         let Parsed { text, hash, front_matter, chunked, findings: in_text } = parsed;
         let declared = &self.context.sources[source];
-        let source_id = &declared.config.id;
         let trust = if declared.reviewed.covers(&path) { Trust::Reviewed } else { Trust::None };
-        let document_id = DocumentId::new(source_id, &path);
+        let document_id = DocumentId::new(&declared.config.id, &path);
         let title = title(front_matter.as_ref(), chunked.title.as_deref(), &path);
         let body_start = chunked.chunks.first().map_or(0, |chunk| usize_of(chunk.span.start_byte));
         let lang = language::of(front_matter.as_ref(), &text[body_start..]);
@@ -284,7 +283,7 @@ impl Worker<'_> {
         let mut row = DocumentRow {
             document_id,
             source_no: 0,
-            source_id: source_id.clone(),
+            source_id: declared.config.id.clone(),
             path,
             title,
             lang,

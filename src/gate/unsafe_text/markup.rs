@@ -27,7 +27,7 @@ const INLINE: [&str; 29] = [
 pub(super) fn at(text: &str, at: usize) -> Markup {
     let bytes = text.as_bytes();
     let rest = &bytes[at..];
-    let letter = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric());
+    let letter = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let before = letter(at.checked_sub(1).and_then(|at| bytes.get(at)));
     let keep = Markup { length: 1, shown: Shown::Character(char::from(rest[0])) };
     let hide = |length: usize| Markup { length, shown: Shown::Nothing };
