@@ -13,7 +13,7 @@ use crate::verify::{JudgedCitation, JudgedClaim, VerifiedSpan};
 
 const FILE: &str = "# Keys\n\nRotate a key every 90 days.\nOld keys stop after 1,200 hours.\n";
 const CHUNK: &str = "Rotate a key every 90 days.\nOld keys stop after 1,200 hours.";
-const QUOTE: &str = "key every 90 days";
+const QUOTE: &str = "Rotate a key every 90 days";
 
 fn source() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -210,7 +210,7 @@ fn a_receipt_leads_nowhere_else(#[case] path: &str) {
 #[case("/claims/0/text", "It says something else.")]
 #[case("/claims/0/verdict", "verified_normalised")]
 #[case("/claims/0/spans/0/document_hash", "0000000000000000000000000000000000000000000000000000000000000000")]
-#[case("/claims/0/spans/0/text", "key every 30 days")]
+#[case("/claims/0/spans/0/text", "Rotate a key every 30 days")]
 #[case("/digest", "0000000000000000000000000000000000000000000000000000000000000000")]
 fn a_changed_receipt_shows(#[case] place: &str, #[case] value: &str) {
     let mut json: Value = serde_json::from_str(&receipt(QUOTE).to_json()).unwrap();

@@ -25,6 +25,8 @@ const STRONG: &str = ";:.!?…—–()。\u{ff1b}\u{ff1a}\u{ff01}\u{ff1f}\u{ff08
 /// Words between clauses that stand on their own.
 const CONTRASTS: [&str; 5] = ["but", "while", "whereas", "但", "而"];
 const JOINS: [&str; 4] = ["and", "和", "并", "且"];
+/// Words that only point at what follows: `Note that`.
+const OPENERS: [&str; 1] = ["note"];
 /// Forms that put a sentence into the past.
 const PAST: [&str; 5] = ["was", "were", "had", "did", "been"];
 /// `yes` and `no` of a field: empty in a sentence, and all that the field says.
@@ -89,12 +91,11 @@ fn loose(text: &Reading, at: usize, token: &Token) -> Option<Atom> {
     match c {
         // Between words a hyphen joins; at the end of a switch or before a number it is part of it.
         '-' if left && right || token.leads => None,
-        '-' | '+' if left || right => Some(Atom::Says(format!("~{c}"))),
+        '-' | '+' | '<' | '>' if left || right => Some(Atom::Says(format!("~{c}"))),
         // A cell of nothing else; else a dash between clauses.
         '-' if after.is_some_and(|next| next.kind != Kind::Mark) => Some(Atom::Border { strong: true }),
         '!' if after.is_some_and(|next| next.is('=') && !next.spaced) => Some(Atom::Says("~!".into())),
         '–' if right && !left => Some(Atom::Says("~-".into())),
-        '<' | '>' if right || left => Some(Atom::Says(format!("~{c}"))),
         _ if WEAK.contains(c) => Some(Atom::Border { strong: false }),
         _ if STRONG.contains(c) => Some(Atom::Border { strong: true }),
         _ if SILENT.contains(c) => None,
@@ -159,10 +160,10 @@ fn borders(said: &[(Atom, bool)], start: usize, end: usize) -> Result<(), &'stat
     };
     let (before, after) = (start.checked_sub(1).and_then(|at| said.get(at)), said.get(end));
     let border = |atom: Option<&(Atom, bool)>| matches!(atom, None | Some((Atom::Border { .. }, _)));
-    if !border(before) && !is(before, &JOINS) && !is(before, &CONTRASTS) {
+    if !border(before) && ![&JOINS[..], &CONTRASTS, &OPENERS].iter().any(|words| is(before, words)) {
         return Err("the cited text says more before these words, in the same clause");
     }
-    if !border(after) && !is(after, &JOINS) && !is(after, &CONTRASTS) {
+    if !border(after) && ![&JOINS[..], &CONTRASTS].iter().any(|words| is(after, words)) {
         return Err("the cited text says more behind these words, in the same clause");
     }
     let strong = |atom: &(Atom, bool)| matches!(atom.0, Atom::Border { strong: true }) || is(Some(atom), &CONTRASTS);
