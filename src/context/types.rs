@@ -77,7 +77,7 @@ impl ContextRequest {
 /// What a model is to be shown, and the record of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Evidence {
-    /// The run: what is in the prompt under which label, and what is not and why. [`Store::record_run`] keeps it.
+    /// The run: what is in the prompt under which label, and what is not and why. [`crate::Store::record_run`] keeps it.
     pub manifest: Manifest,
     /// The text for the model: guard and blocks. The question is not in it.
     pub prompt: String,
