@@ -239,7 +239,7 @@ fn a_row_is_read_with_its_headings() {
     assert_eq!(judged("Pro: storage 200 MB, logs kept 90 days", text).verdict, Verdict::UnitMismatch);
 }
 
-/// Seed S1's facts, in sentences of this project: the source, what an answer says of it, and the verdict.
+/// Facts of the kind that assistants get wrong: the source, what an answer says of it, and the verdict.
 #[rstest]
 #[case("退款", "订单 签收 后 45 天 内可以申请退款。", "订单签收后45天内可以申请退款。", Verdict::Verified)]
 #[case("退款", "订单 签收 后 45 天 内可以申请退款。", "订单签收后900天内可以申请退款。", Verdict::ValueMismatch)]
