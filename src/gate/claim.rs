@@ -240,7 +240,7 @@ impl Checker<'_> {
         let basis = Basis { region: &quote, sentence: &sentence, headings: &self.heading_reading };
         let mut outcome = decide::decide(&self.reading, &basis, support, self.least);
         if outcome.verdict.is_verified()
-            && let Err(why) = self.is_said(pieces, first..first + around.len())
+            && let Err(why) = self.is_said(pieces, first..first + around.len(), &sentence)
         {
             outcome = Outcome::unsupported(why);
         }
@@ -263,7 +263,7 @@ impl Checker<'_> {
             let basis = Basis { region: &region, sentence: &region, headings: &self.heading_reading };
             let mut outcome = decide::decide(&self.reading, &basis, support, least);
             if outcome.verdict.is_verified()
-                && let Err(why) = self.is_said(pieces, index..index + 1)
+                && let Err(why) = self.is_said(pieces, index..index + 1, &region)
             {
                 outcome = Outcome::unsupported(why);
             }
@@ -288,17 +288,13 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether these pieces say the claim, and nothing above them takes it back.
-    fn is_said(&self, pieces: &[Piece], cited: Range<usize>) -> Result<(), &'static str> {
-        let cited_pieces = &pieces[cited.clone()];
-        let joined = |part: fn(&Piece, &str) -> String| {
-            Reading::of(&cited_pieces.iter().map(|piece| part(piece, self.text)).collect::<Vec<_>>().join(" "))
-        };
+    /// Whether these pieces, read as `sentence`, say the claim, and nothing above them takes it back.
+    fn is_said(&self, pieces: &[Piece], cited: Range<usize>, sentence: &Reading) -> Result<(), &'static str> {
         let contained = |sentence: &Reading| contained::contains(&self.reading, sentence, &self.heading_reading);
-        let says = joined(|piece, _| piece.says.clone());
-        contained(&says).or_else(|why| {
+        contained(sentence).or_else(|why| {
             // A row of a table may be claimed as it is written, without its headings.
-            contained(&joined(|piece, text| text[piece.range.clone()].to_owned())).map_err(|_| why)
+            let written = pieces[cited.clone()].iter().map(|piece| &self.text[piece.range.clone()]);
+            contained(&Reading::of(&written.collect::<Vec<_>>().join(" "))).map_err(|_| why)
         })?;
         let takes_back = |text: &Reading| text.cues.iter().any(|cue| contained::takes_back(cue.class));
         let denies = |text: &Reading| text.cues.iter().any(|cue| contained::denies(cue.class));

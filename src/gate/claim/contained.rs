@@ -2,11 +2,12 @@
 //! border of a clause to another. Words that are left out, put in or taken from another clause can turn any meaning; so
 //! nothing but articles, forms of `be` and the like may differ.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use super::polarity::Class;
-use super::reading::{self, Reading};
+use super::reading::{Reading, Unit};
 use super::token::{Kind, Token};
+use super::values::Value;
 
 /// A piece of a text as it is compared.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -36,40 +37,39 @@ const ANSWERS: [&str; 6] = ["是", "否", "yes", "no", "true", "false"];
 fn atoms(text: &Reading) -> Vec<(Atom, bool)> {
     let mut atoms = Vec::with_capacity(text.tokens.len());
     let mut units = text.units.iter().peekable();
-    let inside: Vec<(usize, usize)> = text.values.iter().map(|value| (value.tokens.start, value.tokens.end)).collect();
-    let named: Vec<(usize, usize)> = text.identifiers.iter().map(|it| (it.tokens.start, it.tokens.end)).collect();
+    // Where each value or identifier that begins at a token ends; what stands between backticks is read as well.
+    let values = text.values.iter().map(|value| &value.tokens);
+    let named = text.identifiers.iter().map(|it| &it.tokens).filter(|it| !text.tokens[it.start].is('`'));
+    let mut wholes: HashMap<usize, usize> = HashMap::new();
+    for tokens in values.chain(named) {
+        let end = wholes.entry(tokens.start).or_default();
+        *end = tokens.end.max(*end);
+    }
+    let decimals: HashMap<usize, String> = text.values.iter().filter_map(|value| bare_decimal(text, value)).collect();
+    let key = |unit: &Unit| decimals.get(&unit.at).filter(|_| unit.key.starts_with('=')).unwrap_or(&unit.key).clone();
     let denied: HashSet<usize> = text.cues.iter().filter(|cue| denies(cue.class)).map(|cue| cue.at).collect();
     let mut covered = 0;
     for (at, token) in text.tokens.iter().enumerate() {
         let mut taken = false;
         while let Some(unit) = units.next_if(|unit| unit.at <= at) {
-            atoms.push((Atom::Says(key(text, unit)), denied.contains(&unit.at)));
+            atoms.push((Atom::Says(key(unit)), denied.contains(&unit.at)));
             taken = true;
         }
-        for (start, end) in inside.iter().chain(&named) {
-            if *start == at && !text.tokens[at].is('`') {
-                covered = covered.max(*end);
-            }
-        }
+        covered = covered.max(wholes.get(&at).copied().unwrap_or_default());
         if !taken && at >= covered {
             atoms.extend(loose(text, at, token).map(|atom| (atom, false)));
         }
     }
-    atoms.extend(units.map(|unit| (Atom::Says(key(text, unit)), false)));
+    atoms.extend(units.map(|unit| (Atom::Says(key(unit)), false)));
     atoms
 }
 
-/// A unit's key. A bare decimal is what is written: 2.10 may be a version, and is not 2.1 then.
-fn key(text: &Reading, unit: &reading::Unit) -> String {
-    let value = text.values.iter().find(|value| value.tokens.start == unit.at && unit.key.starts_with('='));
-    match value {
-        Some(value) if value.unit().is_none() => {
-            let written: String = text.tokens[value.tokens.clone()].iter().map(|token| token.folded.as_str()).collect();
-            let plain = written.contains('.') && written.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-            if plain { format!("={written}") } else { unit.key.clone() }
-        }
-        _ => unit.key.clone(),
-    }
+/// A decimal without a unit, by its first token, as a key of what is written: 2.10 may be a version, and is not 2.1 then.
+fn bare_decimal(text: &Reading, value: &Value) -> Option<(usize, String)> {
+    let tokens = text.tokens[value.tokens.clone()].iter();
+    let written: String = tokens.map(|token| token.folded.as_str()).collect();
+    let plain = written.contains('.') && written.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    (plain && value.unit().is_none()).then(|| (value.tokens.start, format!("={written}")))
 }
 
 /// What a token that no unit has read says.
