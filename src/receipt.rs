@@ -7,7 +7,7 @@ use crate::evidence::receipt::{RECEIPT_FORMAT, Receipt, ReceiptClaim, ReceiptSpa
 use crate::gate::claim::{self, Cited, WordOverlap};
 use crate::ingest::code;
 use crate::ingest::source::SourceReader;
-use crate::model::{Digest, Manifest};
+use crate::model::{Digest, Manifest, line_ends};
 use crate::verify::{JudgedCitation, Verification};
 
 /// Larger files are not read: no source file was larger when it was indexed.
@@ -284,10 +284,7 @@ fn is_unspaced(c: char) -> bool {
 
 /// The line, from 1, that the byte at `at` is in or ends; a line ends with LF, CRLF or a lone CR.
 fn line_of(file: &str, at: usize) -> u32 {
-    let bytes = file.as_bytes();
-    let ends = memchr::memchr2_iter(b'\n', b'\r', &bytes[..at]);
-    let ends = ends.filter(|&end| bytes[end] == b'\n' || bytes.get(end + 1) != Some(&b'\n')).count();
-    u32::try_from(ends).map_or(u32::MAX, |ends| ends.saturating_add(1))
+    line_ends(file.as_bytes(), 0..at).saturating_add(1)
 }
 
 fn span_report(span: &ReceiptSpan, status: SpanStatus, lines: Option<(u32, u32)>, detail: &str) -> SpanReport {

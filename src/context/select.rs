@@ -159,8 +159,7 @@ impl Sources<'_> {
 
     /// Reads the document's file and compares all its candidates with it.
     fn judge(&mut self, document: &DocumentRow) -> Result<HashMap<usize, std::result::Result<(), Reason>>> {
-        let file = self.read(document)?;
-        let file = file.as_ref().map(|text| SourceFile::new(text));
+        let file = self.read(document)?.map(SourceFile::new);
         let mut judged = HashMap::new();
         for (index, Candidate { hit, composition, .. }) in self.found.candidates.iter().enumerate() {
             if hit.document_id != document.document_id {

@@ -10,7 +10,7 @@ use super::unit::Place;
 use crate::answer::{Answer, AnswerRequest, Extractive, Strategy};
 use crate::context::{ContextRequest, Evidence};
 use crate::error::{Error, Result};
-use crate::gate::source::{SourceFault, SourceFile};
+use crate::gate::source::{self, SourceFault};
 use crate::gate::unsafe_text;
 use crate::model::{ChunkId, Citation, Digest, Shown, Span, Trust};
 use crate::search::ExpectedPolicy;
@@ -219,7 +219,7 @@ fn unsafe_rule_of(text: &str) -> Option<&'static str> {
 fn has(file: &str, shown: &Shown, body: &str) -> bool {
     let Shown { start_line, end_line, start_byte, end_byte, .. } = *shown;
     let span = Span { start_line, end_line, start_byte, end_byte };
-    let holds: std::result::Result<(), SourceFault> = SourceFile::new(file).holds(Digest::of(file), &span, body);
+    let holds: std::result::Result<(), SourceFault> = source::stands(file, &span, body);
     holds.is_ok()
 }
 

@@ -1,8 +1,6 @@
 //! Whether stored text is what its source file has at its place. Pure.
 
-use std::ops::Range;
-
-use crate::model::{Digest, Span};
+use crate::model::{Digest, Span, line_ends};
 
 /// What does not agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,16 +35,21 @@ impl SourceFault {
     }
 }
 
-/// A source file as it is now.
-pub(crate) struct SourceFile<'a> {
-    text: &'a str,
+/// A source file as it is now, hashed once for all that is held to it.
+pub(crate) struct SourceFile {
+    text: String,
     digest: Digest,
 }
 
-impl<'a> SourceFile<'a> {
+impl SourceFile {
     /// A file with this text.
-    pub(crate) fn new(text: &'a str) -> Self {
-        Self { text, digest: Digest::of(text) }
+    pub(crate) fn new(text: String) -> Self {
+        Self { digest: Digest::of(&text), text }
+    }
+
+    /// The whole text.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
     }
 
     /// Whether the file is the one with the digest `indexed` and has `text` at `span`.
@@ -54,22 +57,20 @@ impl<'a> SourceFile<'a> {
         if self.digest != indexed {
             return Err(SourceFault::Changed);
         }
-        let range = usize::try_from(span.start_byte).ok().zip(usize::try_from(span.end_byte).ok());
-        let Some((start, end)) = range.filter(|&(start, end)| self.text.get(start..end) == Some(text)) else {
-            return Err(SourceFault::Place);
-        };
-        let bytes = &self.text.as_bytes()[..end];
-        let first = 1 + line_ends(bytes, 0..start);
-        let last = first + line_ends(bytes, start..end);
-        let lines = (u64::from(span.start_line), u64::from(span.end_line));
-        if lines == (first, last) { Ok(()) } else { Err(SourceFault::Lines) }
+        stands(&self.text, span, text)
     }
 }
 
-/// How many lines of `text` end in a part of it: with LF, CRLF or a lone CR.
-fn line_ends(text: &[u8], part: Range<usize>) -> u64 {
-    let ends = memchr::memchr2_iter(b'\n', b'\r', &text[part.clone()]).map(|at| part.start + at);
-    ends.filter(|&at| text[at] == b'\n' || text.get(at + 1) != Some(&b'\n')).count() as u64
+/// Whether a file, whichever it is, has `text` at `span`.
+pub(crate) fn stands(file: &str, span: &Span, text: &str) -> Result<(), SourceFault> {
+    let range = usize::try_from(span.start_byte).ok().zip(usize::try_from(span.end_byte).ok());
+    let Some((start, end)) = range.filter(|&(start, end)| file.get(start..end) == Some(text)) else {
+        return Err(SourceFault::Place);
+    };
+    let bytes = &file.as_bytes()[..end];
+    let first = line_ends(bytes, 0..start).saturating_add(1);
+    let last = first.saturating_add(line_ends(bytes, start..end));
+    if (span.start_line, span.end_line) == (first, last) { Ok(()) } else { Err(SourceFault::Lines) }
 }
 
 #[cfg(test)]
@@ -96,12 +97,12 @@ mod tests {
     #[case::first_line(span(5, 6, 16, 21), "three", Err(SourceFault::Lines))]
     #[case::last_line(span(3, 5, 7, 14), "one\rtwo", Err(SourceFault::Lines))]
     fn text_is_held_to_its_place(#[case] span: Span, #[case] text: &str, #[case] expected: Result<(), SourceFault>) {
-        assert_eq!(SourceFile::new(FILE).holds(Digest::of(FILE), &span, text), expected);
+        assert_eq!(SourceFile::new(FILE.to_owned()).holds(Digest::of(FILE), &span, text), expected);
     }
 
     #[test]
     fn another_file_holds_nothing() {
-        let holds = SourceFile::new(FILE).holds(Digest::of("# A"), &span(1, 1, 0, 3), "# A");
+        let holds = SourceFile::new(FILE.to_owned()).holds(Digest::of("# A"), &span(1, 1, 0, 3), "# A");
         assert_eq!(holds, Err(SourceFault::Changed));
     }
 }

@@ -19,4 +19,5 @@ pub use manifest::{Manifest, Refused, RunEvent, Shown};
 pub use policy::{Bm25Policy, ChunkPolicy, Policy, UNSAFE_RULES_VERSION, UnsafeScope};
 pub use source::{SourceKind, Trust, Visibility};
 pub use span::Span;
+pub(crate) use span::line_ends;
 pub(crate) use stamps::Stamps;

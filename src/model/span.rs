@@ -1,5 +1,7 @@
 //! Where a chunk stands in its file.
 
+use std::ops::Range;
+
 use super::Citation;
 
 /// A run of whole lines of a source file.
@@ -25,4 +27,11 @@ impl Span {
     pub fn cite(&self, path: impl Into<String>) -> Citation {
         Citation { path: path.into(), start_line: self.start_line, end_line: self.end_line }
     }
+}
+
+/// How many lines of `text` end in a part of it: with LF, CRLF or a lone CR, as [`Span`] counts them.
+pub(crate) fn line_ends(text: &[u8], part: Range<usize>) -> u32 {
+    let ends = memchr::memchr2_iter(b'\n', b'\r', &text[part.clone()]).map(|at| part.start + at);
+    let ends = ends.filter(|&at| text[at] == b'\n' || text.get(at + 1) != Some(&b'\n')).count();
+    u32::try_from(ends).unwrap_or(u32::MAX)
 }

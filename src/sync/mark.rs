@@ -3,35 +3,25 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::gate::unsafe_text;
-use crate::model::{Span, Trust, UnsafeScope};
+use crate::model::{Span, Trust, UnsafeScope, line_ends};
 use crate::store::findings::FindingRow;
 
-/// What the gate finds in a file, with lines. A `\r\n`, a line feed and a lone carriage return end a line.
+/// What the gate finds in a file, with lines.
 pub(super) fn findings(text: &str) -> Vec<FindingRow> {
     let (mut at, mut line) = (0, 1);
     let mut rows = Vec::new();
     for finding in unsafe_text::scan(text) {
-        line += line_ends(text, at, finding.range.start);
+        line += line_ends(text.as_bytes(), at..finding.range.start);
         at = finding.range.start;
         rows.push(FindingRow {
             rule: finding.rule.to_owned(),
             start_line: line,
-            end_line: line + line_ends(text, at, finding.range.end),
+            end_line: line + line_ends(text.as_bytes(), at..finding.range.end),
             start_byte: at as u64,
             end_byte: finding.range.end as u64,
         });
     }
     rows
-}
-
-fn line_ends(text: &str, from: usize, to: usize) -> u32 {
-    let bytes = text.as_bytes();
-    let ends = (from..to).filter(|&at| match bytes[at] {
-        b'\n' => true,
-        b'\r' => bytes.get(at + 1) != Some(&b'\n'),
-        _ => false,
-    });
-    u32::try_from(ends.count()).unwrap_or(u32::MAX)
 }
 
 /// What a prompt writes of a document beside the text of its chunks.

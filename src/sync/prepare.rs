@@ -13,7 +13,7 @@ use crate::ingest::front_matter::{self, FrontMatter};
 use crate::ingest::{InputError, code, language};
 
 use crate::lexicon::{Lexer, TermCounts};
-use crate::model::{ChunkPolicy, Digest, DocumentId, SourceKind, Trust, UnsafeScope};
+use crate::model::{ChunkPolicy, Digest, DocumentId, SourceKind, Trust, UnsafeScope, line_ends};
 use crate::store::Store;
 use crate::store::chunks::{self, ChunkRow};
 use crate::store::documents::{self, DocumentRow};
@@ -382,11 +382,8 @@ fn title(fields: Option<&serde_json::Map<String, serde_json::Value>>, heading: O
 
 /// Lines of a text: a last line without a terminator counts.
 fn count_lines(text: &str) -> u32 {
-    let bytes = text.as_bytes();
-    let line_feeds = memchr::memchr_iter(b'\n', bytes).count();
-    let lone_returns = memchr::memchr_iter(b'\r', bytes).filter(|&at| bytes.get(at + 1) != Some(&b'\n')).count();
-    let open = !matches!(bytes.last(), None | Some(b'\n' | b'\r'));
-    u32::try_from(line_feeds + lone_returns + usize::from(open)).unwrap_or(u32::MAX)
+    let open = !text.is_empty() && !text.ends_with(['\n', '\r']);
+    line_ends(text.as_bytes(), 0..text.len()).saturating_add(open.into())
 }
 
 /// Files are limited to far less than the address space.

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::gate::source::{SourceFault, SourceFile};
 use crate::gate::verdict::Verdict;
 use crate::ingest::source::SourceReader;
-use crate::model::{self, ChunkId, Digest, Span};
+use crate::model::{self, ChunkId, Digest, Span, line_ends};
 use crate::store::documents::DocumentRow;
 use crate::store::{Connection, Store, chunks, documents, generations, settings, tombstones};
 
@@ -30,7 +30,7 @@ pub(super) struct Context<'s> {
 
 /// A source file as it is now.
 enum File {
-    Text(String),
+    Text(SourceFile),
     /// The file is missing or can't be read, below a folder that can be opened.
     Unreadable(String),
     /// The folder of its source can't be opened.
@@ -57,6 +57,8 @@ pub(super) struct Shown {
     stored_hash: Option<Digest>,
     /// Why the chunk is no evidence any more, as far as the store knows.
     gone: Option<(Verdict, String)>,
+    /// It was held to its source file, and is what was shown.
+    stands: bool,
     /// Characters of the file before the chunk, once the file was read.
     chars_before: Option<u64>,
 }
@@ -106,7 +108,7 @@ impl<'s> Context<'s> {
                     Entry::Vacant(entry) => entry.insert(store.source_reader(document.source_no)?),
                 };
                 entry.insert(match reader.as_ref().map(|reader| reader.read(&document.path)) {
-                    Ok(Ok(read)) => File::Text(read.text),
+                    Ok(Ok(read)) => File::Text(SourceFile::new(read.text)),
                     Ok(Err(failure)) => File::Unreadable(failure.message),
                     Err(why) => File::Unavailable(why.clone()),
                 })
@@ -121,6 +123,9 @@ impl<'s> Context<'s> {
         request: &VerifyRequest<'_>,
     ) -> Result<std::result::Result<(), Failed>> {
         let shown = &mut self.shown[place];
+        if shown.stands {
+            return Ok(Ok(()));
+        }
         if let Some((verdict, detail)) = &shown.gone {
             return Ok(Err(Failed::new(*verdict, detail.clone())));
         }
@@ -133,7 +138,7 @@ impl<'s> Context<'s> {
             return Ok(Err(Failed::new(Verdict::Stale, detail)));
         }
         let file = match Self::file(self.store, &mut self.readers, &mut self.files, document)? {
-            File::Text(text) => Some(text.as_str()),
+            File::Text(file) => Some(file),
             File::Unavailable(_) if request.allow_unverified_source => None,
             File::Unavailable(reason) | File::Unreadable(reason) => {
                 let detail = format!("the source file can't be compared: {reason}");
@@ -144,7 +149,7 @@ impl<'s> Context<'s> {
         let as_shown = text_hash.to_string() == shown.content_hash;
         let stands = match file {
             _ if shown.stored_hash != Some(text_hash) => Err(SourceFault::Hash),
-            Some(file) => SourceFile::new(file).holds(document.content_hash, &shown.place, &shown.text),
+            Some(file) => file.holds(document.content_hash, &shown.place, &shown.text),
             None => Ok(()),
         };
         match stands {
@@ -163,7 +168,8 @@ impl<'s> Context<'s> {
             Ok(()) => {}
         }
         let start = usize::try_from(shown.place.start_byte).unwrap_or(usize::MAX);
-        shown.chars_before = file.and_then(|file| Some(file.get(..start)?.chars().count() as u64));
+        shown.chars_before = file.and_then(|file| Some(file.text().get(..start)?.chars().count() as u64));
+        shown.stands = true;
         Ok(Ok(()))
     }
 
@@ -196,6 +202,7 @@ impl Shown {
             document_hash: entry.document_hash.clone(),
             stored_hash: None,
             gone: None,
+            stands: false,
             chars_before: None,
         };
         let Some(id) = ChunkId::parse(&entry.chunk_id) else { return Ok(shown) };
@@ -233,9 +240,11 @@ impl Shown {
         let document = self.document.as_ref()?;
         let before = &self.text[..range.start];
         let (skipped, chars) = (before.chars().count() as u64, text.chars().count() as u64);
-        let start_line = self.place.start_line + line_ends(before);
+        let bytes = self.text.as_bytes();
+        let start_line = self.place.start_line + line_ends(bytes, 0..range.start);
         // A line end that the span itself ends with does not open another line.
-        let end_line = start_line + line_ends(text.trim_end_matches(['\r', '\n']));
+        let said = range.start + text.trim_end_matches(['\r', '\n']).len();
+        let end_line = start_line + line_ends(bytes, range.start..said);
         let start_char = self.chars_before.map(|before| before + skipped);
         Some(VerifiedSpan {
             chunk_id: self.chunk_id.clone(),
@@ -256,15 +265,4 @@ impl Shown {
             text: text.to_owned(),
         })
     }
-}
-
-/// How many line ends (LF, CRLF or a lone CR) a text has.
-fn line_ends(text: &str) -> u32 {
-    let bytes = text.as_bytes();
-    let ends = bytes.iter().enumerate().filter(|&(at, byte)| match byte {
-        b'\n' => true,
-        b'\r' => bytes.get(at + 1) != Some(&b'\n'),
-        _ => false,
-    });
-    u32::try_from(ends.count()).unwrap_or(u32::MAX)
 }

@@ -10,6 +10,7 @@ use rustix::io::Errno;
 use super::{FileId, SourceReader, Stamps, reason};
 use crate::error::Failure;
 use crate::ingest::code;
+use crate::model::line_ends;
 
 /// The text of a file and the stamps it had when it was read.
 #[derive(Debug, PartialEq, Eq)]
@@ -106,9 +107,8 @@ fn into_text(bytes: Vec<u8>) -> Result<String, Fault> {
 }
 
 /// The line that the byte at `offset` is in, counted from 1; a line ends with LF, CRLF or a lone CR.
-fn line_of(offset: usize, bytes: &[u8]) -> usize {
-    let ends = |at: &usize| bytes[*at] == b'\n' || bytes[*at] == b'\r' && bytes.get(at + 1) != Some(&b'\n');
-    1 + (0..offset).filter(ends).count()
+fn line_of(offset: usize, bytes: &[u8]) -> u32 {
+    line_ends(bytes, 0..offset).saturating_add(1)
 }
 
 pub(super) fn too_large(size: u64, limit: u64) -> Fault {
