@@ -94,6 +94,7 @@
     clippy::struct_field_names
 )]
 
+mod access;
 mod answer;
 mod check;
 mod cite;
@@ -147,8 +148,8 @@ pub use ledger::{AnswerRecord, Change, Impact, StoredAnswer};
 pub use lexicon::LEXER_VERSION;
 pub use lock::{LinkStatus, LockReport, LockedLink, Reanchored};
 pub use model::{
-    Bm25Policy, ChunkId, ChunkPolicy, Citation, Digest, DigestBuilder, DocumentId, Policy, SourceKind, Span, Trust,
-    UNSAFE_RULES_VERSION, UnsafeScope, Visibility,
+    Bm25Policy, ChunkId, ChunkPolicy, Citation, Digest, DigestBuilder, DocumentId, Policy, Principal, SourceKind, Span,
+    Trust, UNSAFE_RULES_VERSION, UnsafeScope, Visibility,
 };
 pub use receipt::{ClaimReport, ReceiptReport, SpanReport, SpanStatus};
 pub use search::{ExpectedPolicy, Explanation, Hit, QueryTermInfo, Refusal, SearchRequest, SearchResult, TermShare};

@@ -60,8 +60,8 @@ impl Trust {
     }
 }
 
-/// How widely the documents of a source may be read, before any rule on tenants and groups.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+/// How widely the documents of a source may be read, before any rule on tenants and groups. Ordered from wide to narrow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Visibility {
     /// Anyone.

@@ -6,8 +6,11 @@ use super::connect::APPLICATION_ID;
 use crate::error::Result;
 
 /// Every migration, in order. The schema version (`user_version`) is how many of them a store has had.
-const MIGRATIONS: &[&str] =
-    &[include_str!("../../migrations/0001_store.sql"), include_str!("../../migrations/0002_evidence.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../../migrations/0001_store.sql"),
+    include_str!("../../migrations/0002_evidence.sql"),
+    include_str!("../../migrations/0003_access.sql"),
+];
 
 /// The schema version that this build works on.
 pub(crate) const SCHEMA_VERSION: i64 = MIGRATIONS.len() as i64;

@@ -4,6 +4,7 @@
 //! snapshot, never blocked by a writer) or [`Store::write`] (one IMMEDIATE transaction). One file holds the SQL
 //! of one group of tables; nothing here knows about files of a corpus, terms or scores.
 
+pub(crate) mod access;
 pub(crate) mod answers;
 pub(crate) mod audits;
 pub(crate) mod changes;

@@ -51,6 +51,16 @@ pub(crate) fn write_next_chunk(conn: &Connection, next: i64) -> Result<()> {
     put(conn, "next_chunk", &next.to_string())
 }
 
+/// The rules of all classes, as JSON: see [`super::access::rules`].
+pub(crate) fn acl(conn: &Connection) -> Result<Option<String>> {
+    get(conn, "acl")
+}
+
+/// Sets what [`acl`] returns.
+pub(crate) fn write_acl(conn: &Connection, json: &str) -> Result<()> {
+    put(conn, "acl", json)
+}
+
 /// All settings, by key.
 pub(crate) fn all(conn: &Connection) -> Result<Vec<(String, String)>> {
     let mut statement = conn.prepare_cached("SELECT key, value FROM settings ORDER BY key")?;

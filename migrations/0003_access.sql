@@ -1,0 +1,153 @@
+CREATE TABLE acl_classes (
+  class_no INTEGER PRIMARY KEY CHECK (class_no BETWEEN 0 AND 1073741823),
+  class_key TEXT NOT NULL UNIQUE CHECK (json_valid(class_key)),
+  source_id TEXT NOT NULL,
+  document_id TEXT CHECK (length(document_id) = 32),
+  tenant TEXT NOT NULL,
+  visibility TEXT NOT NULL CHECK (visibility IN ('public', 'internal', 'private')),
+  groups TEXT CHECK (json_valid(groups)),
+  scope TEXT,
+  valid_from TEXT,
+  valid_until TEXT,
+  notes TEXT NOT NULL CHECK (json_valid(notes)),
+  next_chunk INTEGER NOT NULL CHECK (next_chunk BETWEEN 0 AND 4294967296),
+  digest TEXT NOT NULL CHECK (length(digest) = 64)
+) STRICT;
+
+INSERT INTO acl_classes VALUES
+  (0, '{}', '', NULL, '', 'private', NULL, NULL, NULL, NULL, '[]', 0, printf('%064d', 0));
+
+CREATE TABLE acl_members (
+  class_no INTEGER NOT NULL REFERENCES acl_classes (class_no),
+  effect TEXT NOT NULL CHECK (effect IN ('allow', 'deny')),
+  kind TEXT NOT NULL CHECK (kind IN ('everyone', 'tenant', 'group', 'user')),
+  name TEXT NOT NULL,
+  PRIMARY KEY (class_no, effect, kind, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE acl_epochs (
+  epoch INTEGER PRIMARY KEY CHECK (epoch >= 1),
+  changed_at TEXT NOT NULL,
+  reason TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE acl_concerns (
+  tenant TEXT NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('everyone', 'tenant', 'group', 'user')),
+  name TEXT NOT NULL,
+  epoch INTEGER NOT NULL REFERENCES acl_epochs (epoch),
+  PRIMARY KEY (tenant, kind, name, epoch)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE acl_acts (
+  target_kind TEXT NOT NULL CHECK (target_kind IN ('source', 'document')),
+  target TEXT NOT NULL,
+  subject_kind TEXT NOT NULL CHECK (subject_kind IN ('group', 'user')),
+  subject TEXT NOT NULL,
+  effect TEXT NOT NULL CHECK (effect IN ('allow', 'deny')),
+  epoch INTEGER NOT NULL REFERENCES acl_epochs (epoch),
+  PRIMARY KEY (target_kind, target, subject_kind, subject)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE class_generations (
+  class_no INTEGER NOT NULL REFERENCES acl_classes (class_no),
+  generation INTEGER NOT NULL REFERENCES generations (generation),
+  documents_added INTEGER NOT NULL,
+  documents_updated INTEGER NOT NULL,
+  documents_deleted INTEGER NOT NULL,
+  chunks_added INTEGER NOT NULL,
+  chunks_removed INTEGER NOT NULL,
+  chunks_reused INTEGER NOT NULL,
+  PRIMARY KEY (class_no, generation)
+) STRICT, WITHOUT ROWID;
+
+ALTER TABLE documents ADD COLUMN class_no INTEGER REFERENCES acl_classes (class_no);
+UPDATE documents SET class_no = 0;
+CREATE UNIQUE INDEX documents_by_class ON documents (class_no, document_id);
+
+DROP INDEX chunks_unsafe;
+CREATE INDEX chunks_unsafe ON chunks (chunk_no) WHERE unsafe_reason IS NOT NULL;
+
+ALTER TABLE generations ADD COLUMN acl_epoch INTEGER NOT NULL DEFAULT 0 CHECK (acl_epoch >= 0);
+ALTER TABLE segments ADD COLUMN class_no INTEGER NOT NULL DEFAULT 0 CHECK (class_no >= 0);
+CREATE INDEX segments_by_class ON segments (class_no, segment);
+
+DROP VIEW audit_deleted;
+ALTER TABLE tombstones RENAME TO old_tombstones;
+DROP INDEX tombstones_by_id;
+DROP INDEX tombstones_by_generation;
+CREATE TABLE tombstones (
+  tombstone_no INTEGER PRIMARY KEY,
+  kind TEXT NOT NULL CHECK (kind IN ('document', 'chunk')),
+  id TEXT NOT NULL,
+  document_id TEXT NOT NULL CHECK (length(document_id) = 32),
+  source_id TEXT NOT NULL,
+  path TEXT NOT NULL,
+  content_hash TEXT NOT NULL CHECK (length(content_hash) = 64),
+  generation_added INTEGER NOT NULL REFERENCES generations (generation),
+  generation_deleted INTEGER NOT NULL REFERENCES generations (generation),
+  reason TEXT NOT NULL CHECK (reason IN (
+    'file_deleted', 'text_changed', 'policy_changed', 'source_removed', 'rolled_back', 'purged'
+  )),
+  class_no INTEGER NOT NULL REFERENCES acl_classes (class_no)
+) STRICT;
+INSERT INTO tombstones SELECT *, 0 FROM old_tombstones;
+DROP TABLE old_tombstones;
+CREATE INDEX tombstones_by_id ON tombstones (class_no, id);
+CREATE INDEX tombstones_by_generation ON tombstones (class_no, generation_deleted);
+CREATE VIEW audit_deleted AS
+SELECT
+  t.kind,
+  t.id,
+  t.source_id,
+  t.path,
+  t.content_hash,
+  t.generation_added,
+  t.generation_deleted,
+  g.published_at AS deleted_at,
+  t.reason
+FROM tombstones t
+JOIN generations g ON g.generation = t.generation_deleted;
+
+CREATE TABLE purges (
+  document_id TEXT PRIMARY KEY CHECK (length(document_id) = 32),
+  content_hash TEXT NOT NULL CHECK (length(content_hash) = 64),
+  generation INTEGER NOT NULL REFERENCES generations (generation),
+  purged_at TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+ALTER TABLE runs ADD COLUMN principal TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(principal));
+ALTER TABLE runs ADD COLUMN principal_digest TEXT NOT NULL DEFAULT '';
+ALTER TABLE runs ADD COLUMN scope_digest TEXT NOT NULL DEFAULT '';
+ALTER TABLE runs ADD COLUMN as_of TEXT NOT NULL DEFAULT '';
+ALTER TABLE runs ADD COLUMN seen_generation INTEGER;
+CREATE INDEX runs_by_principal ON runs (principal_digest, created_at);
+
+CREATE TABLE cache (
+  cache_key TEXT PRIMARY KEY CHECK (length(cache_key) = 64),
+  kind TEXT NOT NULL CHECK (kind IN ('evidence', 'answer')),
+  run_id TEXT NOT NULL REFERENCES runs (run_id),
+  answer_id TEXT REFERENCES answers (answer_id),
+  valid_until TEXT,
+  created_at TEXT NOT NULL,
+  CHECK ((kind = 'answer') = (answer_id IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX cache_by_run ON cache (run_id);
+
+CREATE VIEW audit_access AS
+SELECT
+  c.class_no,
+  c.source_id,
+  c.document_id,
+  c.tenant,
+  c.visibility,
+  c.scope,
+  c.valid_from,
+  c.valid_until,
+  m.effect,
+  m.kind,
+  m.name,
+  (SELECT count(*) FROM documents d WHERE d.class_no = c.class_no) AS documents,
+  c.notes
+FROM acl_classes c
+LEFT JOIN acl_members m USING (class_no);
