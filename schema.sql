@@ -4,7 +4,8 @@
 -- application_id is 0x72616764 ('ragd'), user_version is the number of migrations. Hashes are lower-case hex, times are
 -- RFC 3339 UTC text, lists are JSON. Lines begin at 1, bytes at 0.
 
--- One setting of the store: store_id, created_at, created_by, policy (JSON), policy_digest, next_chunk.
+-- One setting of the store: store_id, created_at, created_by, policy (JSON), policy_digest, acl (the rules of all access
+-- classes, as reads use them: a copy of what stands in acl_classes and acl_members), acl_groups (declared groups).
 CREATE TABLE settings (
   key TEXT PRIMARY KEY,  -- the setting's name
   value TEXT NOT NULL  -- its value, as text
@@ -30,6 +31,7 @@ CREATE TABLE generations (
   parent_digest TEXT CHECK (length(parent_digest) = 64),  -- the parent's digest
   tool_version TEXT NOT NULL,  -- the ragdb that published it
   record_hash TEXT NOT NULL CHECK (length(record_hash) = 64),  -- SHA-256 over the other columns
+  acl_epoch INTEGER NOT NULL DEFAULT 0 CHECK (acl_epoch >= 0),  -- the epoch of the access rules when it was published
   CHECK ((parent IS NULL) = (parent_digest IS NULL))
 ) STRICT;
 
@@ -81,13 +83,17 @@ CREATE TABLE documents (
   ctime_ns INTEGER,  -- NULL where they were too fresh to be trusted
   inode INTEGER,  -- likewise
   trust TEXT NOT NULL DEFAULT 'none' CHECK (trust IN ('none', 'reviewed')),  -- as its source says of it
+  class_no INTEGER REFERENCES acl_classes (class_no),  -- its access class; never NULL
   UNIQUE (source_no, path)
 ) STRICT;
+
+CREATE UNIQUE INDEX documents_by_class ON documents (class_no, document_id);
 
 -- A live chunk: whole lines of its document, verbatim. The columns that end in _digest are the bytes of the generated hex
 -- columns below: half the size, and `SELECT *` shows both.
 CREATE TABLE chunks (
-  chunk_no INTEGER PRIMARY KEY,  -- internal number, never used twice; postings refer to it
+  -- chunk_no: access class of the document × 2^32 + a number in the class; never used twice; postings refer to it
+  chunk_no INTEGER PRIMARY KEY,
   document_no INTEGER NOT NULL REFERENCES documents (document_no),  -- its document
   chunk_index INTEGER NOT NULL,  -- its place in the document, from 0
   start_line INTEGER NOT NULL,  -- from 1
@@ -115,7 +121,7 @@ CREATE TABLE chunks (
 
 CREATE UNIQUE INDEX chunks_by_document ON chunks (document_no, chunk_index);
 
-CREATE INDEX chunks_unsafe ON chunks (document_no) WHERE unsafe_reason IS NOT NULL;
+CREATE INDEX chunks_unsafe ON chunks (chunk_no) WHERE unsafe_reason IS NOT NULL;
 
 -- Something that was there: a document, or a chunk. Never its text.
 CREATE TABLE tombstones (
@@ -128,12 +134,15 @@ CREATE TABLE tombstones (
   content_hash TEXT NOT NULL CHECK (length(content_hash) = 64),  -- SHA-256 of what it was
   generation_added INTEGER NOT NULL REFERENCES generations (generation),  -- the generation that brought it
   generation_deleted INTEGER NOT NULL REFERENCES generations (generation),  -- the generation that removed it
-  reason TEXT NOT NULL CHECK (reason IN ('file_deleted', 'text_changed', 'policy_changed', 'source_removed'))  -- why
+  reason TEXT NOT NULL CHECK (reason IN (  -- why
+    'file_deleted', 'text_changed', 'policy_changed', 'source_removed', 'rolled_back', 'purged'
+  )),
+  class_no INTEGER NOT NULL REFERENCES acl_classes (class_no)  -- the access class that it was in
 ) STRICT;
 
-CREATE INDEX tombstones_by_id ON tombstones (id);
+CREATE INDEX tombstones_by_id ON tombstones (class_no, id);
 
-CREATE INDEX tombstones_by_generation ON tombstones (generation_deleted);
+CREATE INDEX tombstones_by_generation ON tombstones (class_no, generation_deleted);
 
 -- A file that a generation was published without (--keep-going). An earlier version of it may still be live.
 CREATE TABLE sync_failures (
@@ -230,8 +239,9 @@ WHERE NOT c.heading_only
 GROUP BY c.content_hash
 HAVING count(*) > 1;
 
--- The BM25 index: one immutable segment of postings, over a contiguous range of chunk numbers. N is the sum of `indexed`
--- less the sum of `dead_chunks`; the total length likewise. Both are exact.
+-- The BM25 index: one immutable segment of postings, over a contiguous range of chunk numbers of one access class. N is
+-- the sum of `indexed` less the sum of `dead_chunks`, over the classes that are searched; the total length likewise. Both
+-- are exact.
 CREATE TABLE segments (
   segment INTEGER PRIMARY KEY CHECK (segment >= 1),  -- internal number, newest highest
   -- generation: the newest generation merged into it
@@ -243,11 +253,14 @@ CREATE TABLE segments (
   total_length INTEGER NOT NULL CHECK (total_length >= 0),  -- the sum of their lengths, in terms
   dead_chunks INTEGER NOT NULL CHECK (dead_chunks >= 0),  -- chunks of older segments that died when it was written
   dead_length INTEGER NOT NULL CHECK (dead_length >= 0),  -- the sum of their lengths
-  -- average_length: over the whole index when it was written: impacts rest on it
+  -- average_length: over its class when it was written: impacts rest on it
   average_length REAL NOT NULL CHECK (average_length > 0),
   first_row INTEGER NOT NULL,  -- its first row of posting_blocks
-  rows INTEGER NOT NULL CHECK (rows >= 0)  -- how many rows of posting_blocks it has
+  rows INTEGER NOT NULL CHECK (rows >= 0),  -- how many rows of posting_blocks it has
+  class_no INTEGER NOT NULL DEFAULT 0 CHECK (class_no >= 0)  -- the access class of its chunks
 ) STRICT;
+
+CREATE INDEX segments_by_class ON segments (class_no, segment);
 
 -- A term of a segment with its posting list. df over the whole index is the sum of `df` less the sum of `dead`.
 -- A list of one block stands in `data` behind one byte with its widths. A longer one has in `data` a skip entry of 11
@@ -410,8 +423,16 @@ CREATE TABLE runs (
   tokens INTEGER,  -- its length in tokens, where a counter was used
   truncated INTEGER NOT NULL CHECK (truncated IN (0, 1)),  -- 1: a block did not fit the budget
   unverified_source INTEGER NOT NULL CHECK (unverified_source IN (0, 1)),  -- 1: sources that can't be read were allowed
-  prompt_hash TEXT NOT NULL CHECK (length(prompt_hash) = 64)  -- SHA-256 of the prompt
+  prompt_hash TEXT NOT NULL CHECK (length(prompt_hash) = 64),  -- SHA-256 of the prompt
+  -- principal: who asked: tenant, subject, groups and scopes, or kind (operator, public), as an object
+  principal TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(principal)),
+  principal_digest TEXT NOT NULL DEFAULT '',  -- SHA-256 over tenant and subject: whose run it is
+  scope_digest TEXT NOT NULL DEFAULT '',  -- SHA-256 over the classes that they could read, with their rules
+  as_of TEXT NOT NULL DEFAULT '',  -- the time that validity was judged by
+  seen_generation INTEGER  -- the number that `generation` has for who asked; NULL: the same
 ) STRICT;
+
+CREATE INDEX runs_by_principal ON runs (principal_digest, created_at);
 
 -- A chunk that a run found: shown to the model under a label, or refused with a code.
 CREATE TABLE run_hits (
@@ -566,3 +587,112 @@ FROM answers a
 JOIN runs r USING (run_id)
 JOIN claims k USING (answer_id)
 LEFT JOIN citations c USING (answer_id, claim_no);
+
+-- Access: documents of one source that narrow its rule alike, and so have one rule in common. A document with grants or
+-- revocations of its own is a class of its own. 0 is for documents from before there were rules.
+CREATE TABLE acl_classes (
+  class_no INTEGER PRIMARY KEY CHECK (class_no BETWEEN 0 AND 1073741823),  -- internal number, never used twice
+  -- class_key: what its documents have in common: source, visibility, groups, valid_from, valid_until, document
+  class_key TEXT NOT NULL UNIQUE CHECK (json_valid(class_key)),
+  source_id TEXT NOT NULL,  -- the source
+  document_id TEXT CHECK (length(document_id) = 32),  -- the document with acts of its own
+  tenant TEXT NOT NULL,  -- whose it is; empty where its source names none
+  visibility TEXT NOT NULL CHECK (visibility IN ('public', 'internal', 'private')),  -- what came of source and document
+  groups TEXT CHECK (json_valid(groups)),  -- the groups that may read it; NULL where groups do not matter
+  scope TEXT,  -- the source's label
+  valid_from TEXT,  -- the first moment at which it may be read, RFC 3339
+  valid_until TEXT,  -- the first moment at which it may not be read any more
+  notes TEXT NOT NULL CHECK (json_valid(notes)),  -- what was narrowed, and why: a JSON array
+  next_chunk INTEGER NOT NULL CHECK (next_chunk BETWEEN 0 AND 4294967296),  -- the next chunk's number in the class
+  digest TEXT NOT NULL CHECK (length(digest) = 64)  -- SHA-256 over what generations did to it, one after the other
+) STRICT;
+
+-- Whom the rule of a class lets in. `deny` is stronger than `allow`.
+CREATE TABLE acl_members (
+  class_no INTEGER NOT NULL REFERENCES acl_classes (class_no),  -- the class
+  effect TEXT NOT NULL CHECK (effect IN ('allow', 'deny')),  -- let in, or kept out
+  kind TEXT NOT NULL CHECK (kind IN ('everyone', 'tenant', 'group', 'user')),  -- anyone; of the tenant: anyone, a group, a user
+  name TEXT NOT NULL,  -- of the group or user
+  PRIMARY KEY (class_no, effect, kind, name)
+) STRICT, WITHOUT ROWID;
+
+-- A change of who may read what is stored already.
+CREATE TABLE acl_epochs (
+  epoch INTEGER PRIMARY KEY CHECK (epoch >= 1),  -- 1, 2, …; never lowered
+  changed_at TEXT NOT NULL,  -- UTC, RFC 3339
+  reason TEXT NOT NULL  -- what changed it
+) STRICT;
+
+-- Whom a change concerns.
+CREATE TABLE acl_concerns (
+  tenant TEXT NOT NULL,  -- as in acl_classes
+  kind TEXT NOT NULL CHECK (kind IN ('everyone', 'tenant', 'group', 'user')),  -- as in acl_members
+  name TEXT NOT NULL,  -- of the group or user
+  epoch INTEGER NOT NULL REFERENCES acl_epochs (epoch),  -- the change
+  PRIMARY KEY (tenant, kind, name, epoch)
+) STRICT, WITHOUT ROWID;
+
+-- What was granted and revoked: the newest word on each target and subject.
+CREATE TABLE acl_acts (
+  target_kind TEXT NOT NULL CHECK (target_kind IN ('source', 'document')),  -- what it is about
+  target TEXT NOT NULL,  -- source_id or document_id
+  subject_kind TEXT NOT NULL CHECK (subject_kind IN ('group', 'user')),  -- whom it is about
+  subject TEXT NOT NULL,  -- of the target's tenant
+  effect TEXT NOT NULL CHECK (effect IN ('allow', 'deny')),  -- granted, or revoked
+  epoch INTEGER NOT NULL REFERENCES acl_epochs (epoch),  -- since when
+  PRIMARY KEY (target_kind, target, subject_kind, subject)
+) STRICT, WITHOUT ROWID;
+
+-- What a generation did to an access class, where it did anything.
+CREATE TABLE class_generations (
+  class_no INTEGER NOT NULL REFERENCES acl_classes (class_no),  -- the class
+  generation INTEGER NOT NULL REFERENCES generations (generation),  -- the generation
+  documents_added INTEGER NOT NULL,  -- documents new in the class
+  documents_updated INTEGER NOT NULL,  -- documents of the class that changed
+  documents_deleted INTEGER NOT NULL,  -- documents that left it
+  chunks_added INTEGER NOT NULL,  -- chunk ids new in the class
+  chunks_removed INTEGER NOT NULL,  -- chunk ids that left it
+  chunks_reused INTEGER NOT NULL,  -- chunk ids of updated documents that stayed
+  PRIMARY KEY (class_no, generation)
+) STRICT, WITHOUT ROWID;
+
+-- A document whose text was taken out of the store for good. A file with the same content does not come back.
+CREATE TABLE purges (
+  document_id TEXT PRIMARY KEY CHECK (length(document_id) = 32),  -- the document
+  content_hash TEXT NOT NULL CHECK (length(content_hash) = 64),  -- SHA-256 of the file
+  generation INTEGER NOT NULL REFERENCES generations (generation),  -- the generation without it
+  purged_at TEXT NOT NULL  -- UTC, RFC 3339
+) STRICT, WITHOUT ROWID;
+
+-- Evidence and answers that may be given again, to whom may read the same, while nothing changed.
+CREATE TABLE cache (
+  -- cache_key: SHA-256 over who may read what, epoch, generation, policy, question and limits
+  cache_key TEXT PRIMARY KEY CHECK (length(cache_key) = 64),
+  kind TEXT NOT NULL CHECK (kind IN ('evidence', 'answer')),  -- what is kept
+  run_id TEXT NOT NULL REFERENCES runs (run_id),  -- its run
+  answer_id TEXT REFERENCES answers (answer_id),  -- its answer
+  valid_until TEXT,  -- the next moment at which another document becomes or is no longer valid
+  created_at TEXT NOT NULL,  -- UTC, RFC 3339
+  CHECK ((kind = 'answer') = (answer_id IS NOT NULL))
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX cache_by_run ON cache (run_id);
+
+-- Audit: who may read what: each class with each word of its rule, and how many documents it has.
+CREATE VIEW audit_access AS
+SELECT
+  c.class_no,
+  c.source_id,
+  c.document_id,
+  c.tenant,
+  c.visibility,
+  c.scope,
+  c.valid_from,
+  c.valid_until,
+  m.effect,
+  m.kind,
+  m.name,
+  (SELECT count(*) FROM documents d WHERE d.class_no = c.class_no) AS documents,
+  c.notes
+FROM acl_classes c
+LEFT JOIN acl_members m USING (class_no);

@@ -36,6 +36,15 @@ pub struct Config {
     pub sync: SyncSettings,
     /// How questions are answered.
     pub answer: AnswerSettings,
+    /// Who may read.
+    pub access: AccessSettings,
+}
+
+/// What access rules rest on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccessSettings {
+    /// The groups that there are; `None` where any name is one.
+    pub groups: Option<Vec<String>>,
 }
 
 /// The model that answers are asked of, and how often.

@@ -124,7 +124,7 @@ pub use answer::{
 };
 pub use check::{Check, CheckReport, CheckRequest};
 pub use cite::{CiteStatus, Cited};
-pub use config::{AnswerSettings, ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};
+pub use config::{AccessSettings, AnswerSettings, ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};
 pub use context::{ContextRequest, Evidence};
 pub use error::{DatabaseError, Error, Failure, Result};
 pub use eval::{

@@ -9,6 +9,7 @@ mod query;
 mod types;
 mod unsafe_chunks;
 
+use crate::access::{Scope, Seen};
 use crate::error::{Error, Result};
 use crate::index::{self, Scored};
 use crate::lexicon::{DEFAULT_FLOOR, Lexer};
@@ -80,7 +81,8 @@ impl Store {
         let generation = generations::head(conn)?.ok_or_else(|| nothing_published(self))?.number;
         let policy = settings::policy(conn)?.ok_or_else(|| nothing_published(self))?;
         check_policy(&policy, request.expected_policy.as_ref())?;
-        let search = Search { conn, policy: &policy, lexed: &lexed, request, traverse };
+        let scope = Scope::of(conn, &crate::model::Principal::operator(), Seen::Evidence)?;
+        let search = Search { conn, scope: &scope, policy: &policy, lexed: &lexed, request, traverse };
         let mut filters = Filters::new(conn, &typed, &mut lexer);
         let scored = search.rank(&mut filters, search.floor())?;
         let hits = search.hits(&scored, &typed, &mut lexer)?;
@@ -138,6 +140,7 @@ type Traverse = fn(
 
 struct Search<'a> {
     conn: &'a Connection,
+    scope: &'a Scope,
     policy: &'a Policy,
     lexed: &'a Lexed,
     request: &'a SearchRequest,
@@ -152,6 +155,7 @@ impl Search<'_> {
     /// The query as the index takes it.
     fn query(&self, floor: f64) -> index::Query {
         index::Query {
+            classes: self.scope.classes().to_vec(),
             asked: self.lexed.asked.clone(),
             required: self.lexed.required.clone(),
             excluded: self.lexed.excluded.clone(),

@@ -82,7 +82,7 @@ impl Store {
                 found.ok_or_else(|| Error::Damaged { detail: format!("settings.{key} is missing") })
             };
             let reader = PostingReader::new(conn)?;
-            let statistics = index::statistics(&reader)?;
+            let statistics = index::statistics(&reader, &reader.classes()?)?;
             let mut listed = Vec::new();
             for (number, row) in sources::all(conn)? {
                 let documents = sources::document_count(conn, number)?;
@@ -100,7 +100,7 @@ impl Store {
                 unsafe_documents: findings::unsafe_documents(conn)?,
                 indexed_chunks: statistics.chunks,
                 average_length: statistics.average_length(),
-                segments: reader.segments()?.len() as u64,
+                segments: reader.all_segments()?.len() as u64,
                 tombstones: tombstones::count(conn)?,
                 file_bytes,
                 sources: listed,
@@ -129,7 +129,7 @@ impl Store {
     }
 
     fn segments(&self) -> Result<u64> {
-        self.read(|conn| Ok(PostingReader::new(conn)?.segments()?.len() as u64))
+        self.read(|conn| Ok(PostingReader::new(conn)?.all_segments()?.len() as u64))
     }
 
     /// Bytes of the file and its write-ahead log. Looks at names, opens nothing.

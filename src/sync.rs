@@ -12,6 +12,7 @@ mod sources;
 mod spool;
 mod types;
 
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
@@ -20,12 +21,13 @@ use crate::error::{Error, Failure, Result};
 use crate::index::Deaths;
 use crate::ingest::plan::{DeletionLimit, Doubts, SourcePlan, guard, plan};
 use crate::ingest::source::{FileId, SourceReader};
-use crate::model::{Bm25Policy, Policy, Stamps};
+use crate::model::rule::ClassKey;
+use crate::model::{Bm25Policy, DocumentId, Policy, Stamps};
 use crate::store::documents::StoredDocument;
 use crate::store::generations::Generation;
 use crate::store::sources::{SourceRow, StoredFailure};
-use crate::store::{Store, documents, findings, generations, settings};
-use prepare::{Context, FailedFile, Slice};
+use crate::store::{Store, access as acl, documents, findings, generations, settings};
+use prepare::{Context, FailedFile, Keys, Slice};
 use sources::Resolved;
 use spool::{RunSpool, Spool};
 
@@ -73,6 +75,16 @@ struct Planned {
     known_failures: Vec<StoredFailure>,
     /// How many documents of the parent have unsafe chunks.
     unsafe_documents: u64,
+    /// The epoch of the access rules.
+    acl_epoch: u64,
+    /// The groups that the configuration declares; `None` where it declares none, or there is no configuration.
+    groups: Option<Vec<String>>,
+    /// Whether the store has others.
+    groups_changed: bool,
+    /// The keys of the access classes that the store has.
+    class_keys: HashMap<i64, ClassKey>,
+    /// Documents with a rule of their own.
+    alone: HashSet<DocumentId>,
     started: SystemTime,
 }
 
@@ -80,7 +92,10 @@ struct Planned {
 struct Work {
     spool: Spool,
     runs: RunSpool,
-    deaths: Deaths,
+    /// The access classes that the documents are in.
+    keys: Vec<ClassKey>,
+    /// Chunks that die, by access class.
+    deaths: BTreeMap<i64, Deaths>,
     documents: u64,
     unchanged: Vec<(i64, Option<Stamps>)>,
     failed: Vec<FailedFile>,
@@ -156,6 +171,13 @@ impl Store {
             let unsafe_documents = findings::unsafe_documents(conn)?;
             Ok((parent, settings::policy(conn)?, crate::store::sources::all(conn)?, failures, unsafe_documents))
         })?;
+        let (acl_epoch, class_keys, alone, known_groups) = self.read(|conn| {
+            Ok((acl::epoch(conn)?, acl::keys(conn)?, acl::documents_with_acts(conn)?, acl::groups(conn)?))
+        })?;
+        let groups = match &request.sources {
+            SyncSources::Config(config) => config.access.groups.clone(),
+            SyncSources::Registered | SyncSources::Folders(_) => known_groups.clone(),
+        };
         let policy = wanted_policy(request, stored_policy.as_ref())?;
         let rebuilt = stored_policy.as_ref().map_or(Vec::new(), |stored| stored.differences(&policy));
         let Resolved { read, removed, settings } =
@@ -185,7 +207,9 @@ impl Store {
             for failure in &mut listing.failures {
                 failure.source_id.clone_from(&config.id);
             }
-            let look_again = declared.reparse || !rebuilt.is_empty();
+            // Documents from before there were access rules.
+            let unruled = stored.iter().any(|document| document.class_no == 0);
+            let look_again = declared.reparse || unruled || !rebuilt.is_empty();
             plans.push(plan(listing, stored, request.checksum || look_again));
             reparse.push(look_again);
             let (row, changed, reviewed_before) = (declared.row, declared.changed, declared.reviewed_before);
@@ -218,6 +242,11 @@ impl Store {
             doubts,
             known_failures,
             unsafe_documents,
+            acl_epoch,
+            groups_changed: groups != known_groups,
+            groups,
+            class_keys,
+            alone,
             started,
         })
     }
@@ -237,7 +266,11 @@ impl Store {
         let tell = |event| request.progress.iter().for_each(|progress| progress.event(event));
         let (slices, files, bytes) = slices(planned);
         tell(SyncEvent::Reading { files, bytes });
+        let keys = Keys::default();
         let context = Context {
+            keys: &keys,
+            known_keys: &planned.class_keys,
+            alone: &planned.alone,
             store: self,
             sources: &planned.sources,
             chunking: planned.policy.chunking,
@@ -250,7 +283,8 @@ impl Store {
         let mut work = Work {
             spool: Spool::new(folder),
             runs: RunSpool::new(folder),
-            deaths: Deaths::default(),
+            keys: Vec::new(),
+            deaths: BTreeMap::new(),
             documents: 0,
             unchanged: Vec::new(),
             failed: Vec::new(),
@@ -263,13 +297,17 @@ impl Store {
             prepare::Tools::new,
             |tools, tasks| prepare::prepare(&context, tools, tasks),
             |slice| {
-                let Slice { entries, run, chunks, deaths, unchanged, failed, bytes_read } = slice?;
+                let Slice { entries, runs, deaths, unchanged, failed, bytes_read } = slice?;
                 for entry in &entries {
                     work.spool.push(entry)?;
                 }
                 work.documents += entries.len() as u64 - 1;
-                work.runs.push(&run, chunks)?;
-                work.deaths.merge(&deaths);
+                for (class, run, chunks) in &runs {
+                    work.runs.push(*class, run, *chunks)?;
+                }
+                for (class_no, deaths) in deaths {
+                    work.deaths.entry(class_no).or_default().merge(&deaths);
+                }
                 work.unchanged.extend(unchanged);
                 work.failed.extend(failed);
                 work.bytes_read += bytes_read;
@@ -277,6 +315,7 @@ impl Store {
                 Ok(())
             },
         )?;
+        work.keys = keys.into_list();
         Ok(work)
     }
 }

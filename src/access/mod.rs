@@ -4,5 +4,7 @@
 //! postings, statistics, chunk numbers and a history of its own, so that what is in the others is never touched.
 
 mod scope;
+mod shim;
 
 pub(crate) use scope::{Scope, Seen};
+pub(crate) use shim::{Update, narrowing};

@@ -88,7 +88,7 @@ pub(super) fn index(conn: &Connection, findings: &mut Findings) -> Result<()> {
     findings.expect((chunks, total) == (indexed, length), || {
         format!("chunk_lengths: it has {chunks} chunks of {total} terms; there are {indexed} of {length}")
     });
-    let statistics = index::statistics(&reader)?;
+    let statistics = index::statistics(&reader, &reader.classes()?)?;
     findings.expect((statistics.chunks, statistics.total_length) == (indexed, length), || {
         format!(
             "segments: they count {} chunks of {} terms; there are {indexed} of {length}",

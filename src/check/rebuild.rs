@@ -157,6 +157,7 @@ fn covers(failure: &Failure, path: &str) -> bool {
 fn same_document(a: &DocumentRow, b: &DocumentRow) -> bool {
     let b = DocumentRow {
         source_no: a.source_no,
+        class_no: a.class_no,
         revision: a.revision,
         generation_added: a.generation_added,
         generation_updated: a.generation_updated,

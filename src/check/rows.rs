@@ -10,7 +10,7 @@ use crate::store::{self, Connection, record};
 use crate::sync::reviewed_of;
 
 const SETTINGS_FROM_THE_START: [&str; 3] = ["store_id", "created_at", "created_by"];
-const SETTINGS_OF_SYNCS: [&str; 3] = ["policy", "policy_digest", "next_chunk"];
+const SETTINGS_OF_SYNCS: [&str; 3] = ["policy", "policy_digest", "acl"];
 
 /// No setting is missing or foreign, the next chunk number is a new one, the policy has its digest and is that of
 /// the newest generation, and this build can search under it.
@@ -26,9 +26,6 @@ pub(super) fn settings(conn: &Connection, findings: &mut Findings) -> Result<()>
         let known = SETTINGS_FROM_THE_START.iter().chain(&SETTINGS_OF_SYNCS).any(|known| known == key);
         findings.expect(known, || format!("settings.{key} is foreign"));
     }
-    let next = store::settings::next_chunk(conn)?;
-    let free = store::postings::first_free_chunk(conn)?.max(store::chunks::first_free(conn)?);
-    findings.expect(next >= free, || format!("settings.next_chunk is {next}; numbers below {free} are taken"));
     if let Some(policy) = store::settings::policy(conn)? {
         findings.expect(head.is_none_or(|head| head.policy_digest == policy.digest()), || {
             "settings.policy is not the one that the newest generation was made under".into()

@@ -34,7 +34,7 @@ pub(crate) fn for_each_posting(
 ) -> Result<()> {
     // Postings that a term's rows promise beyond those that live; terms of which that is 0 are left out.
     let mut promised: HashMap<String, i128> = HashMap::new();
-    for segment in reader.segments()? {
+    for segment in reader.all_segments()? {
         let formula = Formula::new(policy, segment.average_length);
         let mut lengths = Lengths::on_demand(segment.first_chunk);
         let mut after: Option<String> = None;

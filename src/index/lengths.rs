@@ -146,6 +146,12 @@ pub(crate) fn write_range(writer: &mut PostingWriter<'_>, first_chunk: i64, leng
     Ok(())
 }
 
+/// Removes the lengths of all chunks from `first_chunk` up to `end`, which is not among them. The pages between two
+/// classes belong to one of them alone, so that whole pages go.
+pub(crate) fn forget(writer: &mut PostingWriter<'_>, first_chunk: i64, end: i64) -> Result<()> {
+    writer.delete_lengths(place(first_chunk).0, place(end).0)
+}
+
 /// Marks chunks dead; they are given with the lengths they must have, in ascending order.
 pub(crate) fn mark_dead(writer: &mut PostingWriter<'_>, dead: &[(i64, u16)]) -> Result<()> {
     for group in dead.chunk_by(|a, b| place(a.0).0 == place(b.0).0) {

@@ -10,6 +10,8 @@ use crate::store::postings::{PostingReader, SegmentRow, TermRow, damaged};
 /// What is asked of the index.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Query {
+    /// The access classes that are searched, ascending: what is in others plays no part, in statistics neither.
+    pub classes: Vec<i64>,
     /// Distinct terms, in whose order contributions are summed, and the units of information they stand for.
     pub asked: LexedQuery,
     /// Indexes of units that a hit must have: all of the primary terms, or any of the wholes.
@@ -26,7 +28,7 @@ pub(crate) struct Query {
 
 /// A query term with its statistics and its row in each segment.
 pub(crate) struct PlannedTerm {
-    /// Live chunks that have it.
+    /// Live chunks of the classes searched that have it.
     pub df: u64,
     pub idf: f64,
     /// weight · idf.
@@ -62,7 +64,7 @@ impl<'q> Plan<'q> {
                 message: "a query needs k of at least 1, positive weights and known units".into(),
             });
         }
-        let segments = reader.segments()?;
+        let segments = reader.segments(&query.classes)?;
         let statistics = statistics_of(&segments)?;
         let mut terms = Vec::with_capacity(query.asked.terms.len());
         for QueryTerm { term, weight, .. } in &query.asked.terms {

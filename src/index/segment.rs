@@ -1,4 +1,5 @@
-//! Changing the index: one new segment for each sync, which takes in older ones where that is due.
+//! Changing the index: one new segment for each sync and access class, which takes in older ones of the class where
+//! that is due. Nothing here looks at another class.
 //!
 //! All of it runs inside the caller's write transaction. The order of work: mark the dead in the length pages, write
 //! the new lengths, choose what to merge, stream all terms into the new segment, drop the merged ones.
@@ -56,9 +57,11 @@ impl Deaths {
     }
 }
 
-/// The numbers of what a sync adds.
+/// The numbers of what a sync adds to one access class.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NewChunks {
+    /// The class.
+    pub class_no: i64,
     /// The sync's generation.
     pub generation: i64,
     /// The number of its first new chunk.
@@ -79,12 +82,12 @@ pub(crate) fn statistics_of(segments: &[SegmentRow]) -> Result<Statistics> {
     }
 }
 
-/// N and the live total length, exact.
-pub(crate) fn statistics(reader: &PostingReader<'_>) -> Result<Statistics> {
-    statistics_of(&reader.segments()?)
+/// N and the live total length of these classes, exact.
+pub(crate) fn statistics(reader: &PostingReader<'_>, classes: &[i64]) -> Result<Statistics> {
+    statistics_of(&reader.segments(classes)?)
 }
 
-/// Publishes the chunks of a sync: `runs`, each with the place of its first chunk among the new ones, and `deaths`
+/// Publishes the chunks that a sync has for one class: `runs`, each with the place of its first chunk among the new ones, and `deaths`
 /// among older chunks.
 ///
 /// # Errors
@@ -96,7 +99,7 @@ pub(crate) fn append_segment<R: Read>(
     deaths: &Deaths,
     policy: &Bm25Policy,
 ) -> Result<()> {
-    let old = writer.reader.segments()?;
+    let old = writer.reader.segments(&[new.class_no])?;
     if let Some(last) = old.last()
         && new.first_chunk < last.first_chunk + i64::from(last.chunks)
     {
@@ -113,7 +116,8 @@ pub(crate) fn append_segment<R: Read>(
     lengths::mark_dead(writer, &dead)?;
 
     let fresh = SegmentRow {
-        segment: old.last().map_or(1, |last| last.segment + 1),
+        segment: writer.next_segment()?,
+        class_no: new.class_no,
         generation: new.generation,
         first_chunk: new.first_chunk,
         chunks: new.chunks,
@@ -137,15 +141,19 @@ pub(crate) fn append_segment<R: Read>(
     write_segment(writer, &old, from, &fresh, sources, policy)
 }
 
-/// Merges all segments into one; nothing that a query sees changes.
+/// Merges the segments of each class into one; nothing that a query sees changes.
 pub(crate) fn optimize(writer: &mut PostingWriter<'_>, policy: &Bm25Policy) -> Result<()> {
-    let old = writer.reader.segments()?;
+    writer.reader.classes()?.into_iter().try_for_each(|class_no| optimize_class(writer, class_no, policy))
+}
+
+fn optimize_class(writer: &mut PostingWriter<'_>, class_no: i64, policy: &Bm25Policy) -> Result<()> {
+    let old = writer.reader.segments(&[class_no])?;
     let Some(last) = old.last() else { return Ok(()) };
     if old.len() == 1 && last.dead_chunks == 0 {
         return Ok(());
     }
     let fresh = SegmentRow {
-        segment: last.segment + 1,
+        segment: writer.next_segment()?,
         first_chunk: last.first_chunk + i64::from(last.chunks),
         chunks: 0,
         indexed: 0,
@@ -155,6 +163,14 @@ pub(crate) fn optimize(writer: &mut PostingWriter<'_>, policy: &Bm25Policy) -> R
         ..last.clone()
     };
     write_segment::<std::io::Empty>(writer, &old, 0, &fresh, Vec::new(), policy)
+}
+
+/// Removes a class whose last chunk died.
+fn clear_class(writer: &mut PostingWriter<'_>, segments: &[SegmentRow], end: i64) -> Result<()> {
+    if let Some(first) = segments.first() {
+        lengths::forget(writer, first.first_chunk, end)?;
+    }
+    segments.iter().try_for_each(|segment| writer.delete_segment(segment))
 }
 
 /// Removes everything: for a sync that rebuilds.
@@ -188,7 +204,7 @@ fn write_segment<R: Read>(
     all.push(fresh.clone());
     let statistics = statistics_of(&all)?;
     if statistics.chunks == 0 {
-        return writer.clear();
+        return clear_class(writer, old, fresh.first_chunk + i64::from(fresh.chunks));
     }
     if is_mostly_dead(all.iter().map(|row| row.indexed).sum(), all.iter().map(|row| row.dead_chunks).sum()) {
         from = 0;

@@ -22,6 +22,7 @@ codes! {
     TOO_LARGE = "too_large": "the file is larger than `sync.max_file_bytes`";
     NOT_UTF8 = "not_utf8": "the file is not UTF-8 text";
     NUL_BYTE = "nul_byte": "the file holds a NUL byte, so it is not text";
+    ACCESS_INVALID = "access_invalid": "its front matter has a rule of access that can't be read";
     EMPTY = "empty": "the file has no text, or none after its front matter";
     MISSING_METADATA = "missing_metadata": "the front matter lacks a field that the source requires";
     FRONT_MATTER_UNCLOSED = "front_matter_unclosed": "the front matter begins and never ends";

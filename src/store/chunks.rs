@@ -219,9 +219,3 @@ fn read(row: &Row<'_>) -> Result<ChunkRow> {
 fn missing(chunk_no: i64) -> Error {
     Error::Damaged { detail: format!("chunk number {chunk_no} is indexed and not stored") }
 }
-
-/// The first number above those of all chunks.
-pub(crate) fn first_free(conn: &Connection) -> Result<i64> {
-    let last: Option<i64> = conn.query_row("SELECT max(chunk_no) FROM chunks", [], |row| row.get(0))?;
-    Ok(last.map_or(0, |last| last.saturating_add(1)))
-}

@@ -14,6 +14,8 @@ pub(crate) struct DocumentRow {
     pub document_id: DocumentId,
     pub source_no: i64,
     pub source_id: String,
+    /// Its access class.
+    pub class_no: i64,
     pub path: String,
     pub title: String,
     pub lang: String,
@@ -34,7 +36,8 @@ pub(crate) struct DocumentRow {
 }
 
 const COLUMNS: &str = "d.document_id, d.source_no, s.source_id, d.path, d.title, d.lang, d.revision, d.content_hash, \
-    d.size_bytes, d.lines, d.front_matter, d.generation_added, d.generation_updated, d.record_hash, d.document_no, d.trust";
+    d.size_bytes, d.lines, d.front_matter, d.generation_added, d.generation_updated, d.record_hash, d.document_no, d.trust, \
+    d.class_no";
 
 const FROM: &str = "FROM documents d JOIN sources s USING (source_no)";
 
@@ -43,6 +46,8 @@ const FROM: &str = "FROM documents d JOIN sources s USING (source_no)";
 pub(crate) struct StoredDocument {
     /// The store's number for it.
     pub document_no: i64,
+    /// Its access class.
+    pub class_no: i64,
     /// The path below its source's root.
     pub path: String,
     /// The stamps of the file that was read, if they were settled then.
@@ -53,7 +58,7 @@ pub(crate) struct StoredDocument {
 
 /// All documents of a source, by path.
 pub(crate) fn manifest(conn: &Connection, source_no: i64) -> Result<Vec<StoredDocument>> {
-    let sql = "SELECT document_no, path, content_hash, size_bytes, mtime_ns, ctime_ns, inode FROM documents \
+    let sql = "SELECT document_no, path, content_hash, size_bytes, mtime_ns, ctime_ns, inode, class_no FROM documents \
                WHERE source_no = ?1 ORDER BY path";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([source_no])?;
@@ -68,7 +73,7 @@ pub(crate) fn manifest(conn: &Connection, source_no: i64) -> Result<Vec<StoredDo
             }
             _ => None,
         };
-        manifest.push(StoredDocument { document_no: row.get(0)?, path, content_hash, stamps });
+        manifest.push(StoredDocument { document_no: row.get(0)?, class_no: row.get(7)?, path, content_hash, stamps });
     }
     Ok(manifest)
 }
@@ -122,8 +127,9 @@ pub(crate) fn place(conn: &Connection, document_no: i64) -> Result<Place> {
 /// Adds a document and returns its number.
 pub(crate) fn insert(conn: &Connection, row: &DocumentRow, stamps: Option<Stamps>) -> Result<i64> {
     let sql = "INSERT INTO documents (document_id, source_no, path, title, lang, revision, content_hash, size_bytes, \
-               lines, front_matter, generation_added, generation_updated, record_hash, mtime_ns, ctime_ns, inode, trust) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+               lines, front_matter, generation_added, generation_updated, record_hash, mtime_ns, ctime_ns, inode, trust, \
+               class_no) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
     conn.prepare_cached(sql)?.execute(params![
         row.document_id.to_string(),
         row.source_no,
@@ -142,6 +148,7 @@ pub(crate) fn insert(conn: &Connection, row: &DocumentRow, stamps: Option<Stamps
         stamps.map(|stamps| stamps.ctime_ns),
         stamps.map(|stamps| stamps.inode),
         row.trust,
+        row.class_no,
     ])?;
     Ok(conn.last_insert_rowid())
 }
@@ -150,7 +157,7 @@ pub(crate) fn insert(conn: &Connection, row: &DocumentRow, stamps: Option<Stamps
 pub(crate) fn update(conn: &Connection, document_no: i64, row: &DocumentRow, stamps: Option<Stamps>) -> Result<()> {
     let sql = "UPDATE documents SET title = ?2, lang = ?3, revision = ?4, content_hash = ?5, size_bytes = ?6, \
                lines = ?7, front_matter = ?8, generation_updated = ?9, record_hash = ?10, mtime_ns = ?11, \
-               ctime_ns = ?12, inode = ?13, path = ?14, trust = ?15 WHERE document_no = ?1";
+               ctime_ns = ?12, inode = ?13, path = ?14, trust = ?15, class_no = ?16 WHERE document_no = ?1";
     conn.prepare_cached(sql)?.execute(params![
         document_no,
         row.title,
@@ -167,6 +174,7 @@ pub(crate) fn update(conn: &Connection, document_no: i64, row: &DocumentRow, sta
         stamps.map(|stamps| stamps.inode),
         row.path,
         row.trust,
+        row.class_no,
     ])?;
     Ok(())
 }
@@ -206,6 +214,7 @@ fn read(row: &Row<'_>) -> Result<DocumentRow> {
         generation_updated: row.get(12)?,
         record_hash: digest(13, "record_hash")?,
         trust: row.get(15)?,
+        class_no: row.get::<_, Option<i64>>(16)?.ok_or_else(|| damaged(&path, "class_no"))?,
         path,
     })
 }

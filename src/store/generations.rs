@@ -24,6 +24,8 @@ pub struct Generation {
     pub digest: Digest,
     /// The parent's `digest`.
     pub parent_digest: Option<Digest>,
+    /// The epoch of the access rules when it was published.
+    pub acl_epoch: u64,
     /// The ragdb that published it.
     pub tool_version: String,
 }
@@ -69,13 +71,18 @@ impl Generation {
         }
         hash.field(self.policy_digest.as_bytes()).field(self.digest.as_bytes());
         hash.field(self.parent_digest.map_or(String::new(), |digest| digest.to_string()));
-        hash.field(&self.tool_version).finish()
+        hash.field(&self.tool_version);
+        // Rows from before there were access rules have their old hash.
+        if self.acl_epoch > 0 {
+            hash.field("acl epoch").number(number(self.acl_epoch));
+        }
+        hash.finish()
     }
 }
 
 const COLUMNS: &str = "generation, parent, published_at, documents_added, documents_updated, documents_deleted, \
     documents_unchanged, documents_failed, chunks_added, chunks_removed, chunks_reused, policy_digest, digest, \
-    parent_digest, tool_version, record_hash";
+    parent_digest, tool_version, record_hash, acl_epoch";
 
 /// A generation with the record hash that stands beside it.
 pub(crate) struct StoredGeneration {
@@ -123,8 +130,9 @@ pub(crate) fn for_each(conn: &Connection, mut each: impl FnMut(StoredGeneration)
 /// Adds the row that all rows of the generation refer to. It goes first, so that no foreign key has to be deferred:
 /// SQLite would search every table that refers to generations for rows that waited for it. [`complete`] follows.
 pub(crate) fn insert(conn: &Connection, generation: &Generation) -> Result<()> {
-    let sql =
-        format!("INSERT INTO generations ({COLUMNS}) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)");
+    let sql = format!(
+        "INSERT INTO generations ({COLUMNS}) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)"
+    );
     conn.prepare_cached(&sql)?.execute(params![
         generation.number,
         generation.parent,
@@ -142,6 +150,7 @@ pub(crate) fn insert(conn: &Connection, generation: &Generation) -> Result<()> {
         generation.parent_digest.map(|digest| digest.to_string()),
         generation.tool_version,
         generation.record_hash().to_string(),
+        generation.acl_epoch,
     ])?;
     Ok(())
 }
@@ -150,7 +159,7 @@ pub(crate) fn insert(conn: &Connection, generation: &Generation) -> Result<()> {
 pub(crate) fn complete(conn: &Connection, generation: &Generation) -> Result<()> {
     let sql = "UPDATE generations SET documents_added = ?2, documents_updated = ?3, documents_deleted = ?4, \
                documents_unchanged = ?5, documents_failed = ?6, chunks_added = ?7, chunks_removed = ?8, \
-               chunks_reused = ?9, digest = ?10, record_hash = ?11 WHERE generation = ?1";
+               chunks_reused = ?9, digest = ?10, record_hash = ?11, acl_epoch = ?12 WHERE generation = ?1";
     conn.prepare_cached(sql)?.execute(params![
         generation.number,
         generation.documents.added,
@@ -163,6 +172,7 @@ pub(crate) fn complete(conn: &Connection, generation: &Generation) -> Result<()>
         generation.chunks.reused,
         generation.digest.to_string(),
         generation.record_hash().to_string(),
+        generation.acl_epoch,
     ])?;
     Ok(())
 }
@@ -190,6 +200,7 @@ fn read(row: &Row<'_>) -> Result<StoredGeneration> {
         digest: digest("digest", &row.get::<_, String>(12)?)?,
         parent_digest: parent_digest.map(|hex| digest("parent_digest", &hex)).transpose()?,
         tool_version: row.get(14)?,
+        acl_epoch: row.get(16)?,
     };
     Ok(StoredGeneration { generation, record_hash: row.get(15)? })
 }
@@ -217,13 +228,14 @@ mod tests {
             policy_digest: digest,
             digest,
             parent_digest: None,
+            acl_epoch: 0,
             tool_version: String::new(),
         };
         insert(&conn, &generation).unwrap();
         let tombstones = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) \
              INSERT INTO tombstones (kind, id, document_id, source_id, path, content_hash, generation_added, \
-             generation_deleted, reason) \
-             SELECT 'chunk', i, printf('%032d', i), 's', 'p', printf('%064d', i), 1, 1, 'file_deleted' FROM n";
+             generation_deleted, reason, class_no) \
+             SELECT 'chunk', i, printf('%032d', i), 's', 'p', printf('%064d', i), 1, 1, 'file_deleted', 0 FROM n";
         conn.execute_batch(tombstones).unwrap();
         (generation.number, generation.parent, generation.parent_digest) = (2, Some(1), Some(digest));
         let ticks = Arc::new(AtomicU32::new(0));

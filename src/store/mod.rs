@@ -9,6 +9,7 @@ pub(crate) mod answers;
 pub(crate) mod audits;
 pub(crate) mod changes;
 pub(crate) mod chunks;
+pub(crate) mod classes;
 pub(crate) mod connect;
 pub(crate) mod documents;
 pub(crate) mod findings;

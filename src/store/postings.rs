@@ -20,11 +20,13 @@ pub(crate) const SKIP_BYTES: usize = 11;
 /// The largest inline list in `terms.data`, in bytes: a full block at the largest widths and its width byte.
 const MAX_INLINE_BYTES: usize = 128 * 8 + 1;
 
-/// A row of `segments`: one immutable piece of the index, covering a range of chunk numbers.
+/// A row of `segments`: one immutable piece of the index, covering a range of the chunk numbers of one class.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct SegmentRow {
     /// Its number; a younger segment has a larger one.
     pub segment: i64,
+    /// The access class of its chunks.
+    pub class_no: i64,
     /// The generation whose sync wrote it.
     pub generation: i64,
     /// The first chunk number it covers.
@@ -35,11 +37,11 @@ pub(crate) struct SegmentRow {
     pub indexed: u64,
     /// The sum of their lengths, in terms.
     pub total_length: u64,
-    /// Chunks with postings, of older segments, that died when this one was written.
+    /// Chunks with postings, of older segments of the class, that died when this one was written.
     pub dead_chunks: u64,
     /// The sum of the lengths of the dead.
     pub dead_length: u64,
-    /// The average live length of the whole index when this segment was written: what its impacts assume.
+    /// The average live length of its class when this segment was written: what its impacts assume.
     pub average_length: f64,
     /// Its first row in `posting_blocks`.
     pub first_row: i64,
@@ -115,6 +117,7 @@ fn segment_row(row: &Row<'_>) -> Result<SegmentRow> {
         average_length: row.get(8)?,
         first_row: row.get(9)?,
         rows: number(row, 10, "segments.rows")?,
+        class_no: row.get(11)?,
     };
     let in_range = (0..i64::MAX >> 1).contains(&segment.first_chunk)
         && (0..i64::MAX >> 1).contains(&segment.first_row)
@@ -130,7 +133,8 @@ fn segment_row(row: &Row<'_>) -> Result<SegmentRow> {
 }
 
 pub(crate) const SELECT_SEGMENTS: &str = "SELECT segment, generation, first_chunk, chunks, indexed, total_length, \
-     dead_chunks, dead_length, average_length, first_row, rows FROM segments ORDER BY segment";
+     dead_chunks, dead_length, average_length, first_row, rows, class_no FROM segments WHERE class_no = ?1 \
+     ORDER BY segment";
 pub(crate) const SELECT_TERM: &str =
     "SELECT df, dead, max_impact, base, blocks, data FROM terms WHERE segment = ?1 AND term = ?2";
 pub(crate) const SELECT_TERMS_AFTER: &str = "SELECT df, dead, max_impact, base, blocks, data, term FROM terms \
@@ -159,21 +163,37 @@ impl<'c> PostingReader<'c> {
         })
     }
 
-    /// All segments, oldest first.
-    pub(crate) fn segments(&self) -> Result<Vec<SegmentRow>> {
+    /// The classes that have segments, ascending.
+    pub(crate) fn classes(&self) -> Result<Vec<i64>> {
+        let mut statement =
+            self.connection.prepare_cached("SELECT DISTINCT class_no FROM segments ORDER BY class_no")?;
+        let classes = statement.query_map([], |row| row.get(0))?;
+        Ok(classes.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// The segments of these classes: class by class, in each oldest first.
+    pub(crate) fn segments(&self, classes: &[i64]) -> Result<Vec<SegmentRow>> {
         let mut statement = self.connection.prepare_cached(SELECT_SEGMENTS)?;
-        let mut rows = statement.query([])?;
         let mut segments: Vec<SegmentRow> = Vec::new();
-        while let Some(row) = rows.next()? {
-            let segment = segment_row(row)?;
-            if let Some(last) = segments.last()
-                && segment.first_chunk < last.first_chunk + i64::from(last.chunks)
-            {
-                return Err(damaged(format_args!("segments {} and {} overlap", last.segment, segment.segment)));
+        for &class_no in classes {
+            let mut rows = statement.query([class_no])?;
+            while let Some(row) = rows.next()? {
+                let segment = segment_row(row)?;
+                if let Some(last) = segments.last()
+                    && last.class_no == class_no
+                    && segment.first_chunk < last.first_chunk + i64::from(last.chunks)
+                {
+                    return Err(damaged(format_args!("segments {} and {} overlap", last.segment, segment.segment)));
+                }
+                segments.push(segment);
             }
-            segments.push(segment);
         }
         Ok(segments)
+    }
+
+    /// The segments of all classes.
+    pub(crate) fn all_segments(&self) -> Result<Vec<SegmentRow>> {
+        self.segments(&self.classes()?)
     }
 
     /// One term's row in one segment.
@@ -239,12 +259,6 @@ impl<'c> PostingReader<'c> {
     }
 }
 
-/// The first chunk number behind all segments.
-pub(crate) fn first_free_chunk(connection: &Connection) -> Result<i64> {
-    let sql = "SELECT coalesce(max(first_chunk + chunks), 0) FROM segments";
-    Ok(connection.query_row(sql, [], |row| row.get(0))?)
-}
-
 /// Terms and blocks that belong to no segment, in words.
 pub(crate) fn strays(connection: &Connection) -> Result<Vec<String>> {
     let mut strays = Vec::new();
@@ -292,7 +306,8 @@ impl<'c> PostingWriter<'c> {
     pub(crate) fn insert_segment(&mut self, row: &SegmentRow) -> Result<()> {
         let mut statement = self.connection.prepare_cached(
             "INSERT INTO segments (segment, generation, first_chunk, chunks, indexed, total_length, dead_chunks, \
-             dead_length, average_length, first_row, rows) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+             dead_length, average_length, first_row, rows, class_no) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?;
         statement.execute(params![
             row.segment,
@@ -306,6 +321,7 @@ impl<'c> PostingWriter<'c> {
             row.average_length,
             row.first_row,
             row.rows,
+            row.class_no,
         ])?;
         Ok(())
     }
@@ -342,6 +358,12 @@ impl<'c> PostingWriter<'c> {
         Ok(())
     }
 
+    /// The smallest number above those of all segments.
+    pub(crate) fn next_segment(&self) -> Result<i64> {
+        let last: Option<i64> = self.connection.query_row("SELECT max(segment) FROM segments", [], |row| row.get(0))?;
+        last.unwrap_or(0).checked_add(1).ok_or_else(|| damaged("segments has no free numbers"))
+    }
+
     /// The smallest number above all rows of `posting_blocks`.
     pub(crate) fn next_block_row(&self) -> Result<i64> {
         let last: Option<i64> = self
@@ -361,6 +383,13 @@ impl<'c> PostingWriter<'c> {
         let sql = "INSERT INTO chunk_lengths (page, lengths) VALUES (?1, ?2) \
              ON CONFLICT (page) DO UPDATE SET lengths = excluded.lengths";
         self.connection.prepare_cached(sql)?.execute(params![page, lengths.as_slice()])?;
+        Ok(())
+    }
+
+    /// Removes the pages of chunk lengths from the one with number `first` to `last`.
+    pub(crate) fn delete_lengths(&mut self, first: i64, last: i64) -> Result<()> {
+        let sql = "DELETE FROM chunk_lengths WHERE page BETWEEN ?1 AND ?2";
+        self.connection.prepare_cached(sql)?.execute([first, last])?;
         Ok(())
     }
 
@@ -384,9 +413,15 @@ pub(crate) type ScratchStatement<'c> = rusqlite::Statement<'c>;
 #[cfg(test)]
 pub(crate) fn scratch(generations: i64) -> Connection {
     let connection = Connection::open_in_memory().expect("memory");
-    connection.execute_batch(include_str!("../../migrations/0001_store.sql")).expect("the schema");
+    for migration in [
+        include_str!("../../migrations/0001_store.sql"),
+        include_str!("../../migrations/0002_evidence.sql"),
+        include_str!("../../migrations/0003_access.sql"),
+    ] {
+        connection.execute_batch(migration).expect("the schema");
+    }
     let mut insert = connection
-        .prepare("INSERT INTO generations VALUES (?1, NULL, '', 0, 0, 0, 0, 0, 0, 0, 0, ?2, ?2, NULL, '', ?2)")
+        .prepare("INSERT INTO generations VALUES (?1, NULL, '', 0, 0, 0, 0, 0, 0, 0, 0, ?2, ?2, NULL, '', ?2, 0)")
         .expect("a statement");
     for generation in 1..=generations {
         insert.execute(params![generation, "0".repeat(64)]).expect("a generation");

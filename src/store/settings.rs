@@ -38,22 +38,14 @@ pub(crate) fn write_policy(conn: &Connection, policy: &Policy) -> Result<Digest>
     Ok(digest)
 }
 
-/// The chunk number that the next new chunk gets. Numbers are never used twice.
-pub(crate) fn next_chunk(conn: &Connection) -> Result<i64> {
-    let stored = get(conn, "next_chunk")?;
-    stored.map_or(Ok(1), |text| {
-        text.parse().map_err(|_| Error::Damaged { detail: format!("settings.next_chunk is {text:?}") })
-    })
-}
-
-/// Sets what [`next_chunk`] returns.
-pub(crate) fn write_next_chunk(conn: &Connection, next: i64) -> Result<()> {
-    put(conn, "next_chunk", &next.to_string())
-}
-
 /// The rules of all classes, as JSON: see [`super::access::rules`].
 pub(crate) fn acl(conn: &Connection) -> Result<Option<String>> {
     get(conn, "acl")
+}
+
+/// The declared groups, as JSON: see [`super::access::groups`].
+pub(crate) fn acl_groups(conn: &Connection) -> Result<Option<String>> {
+    get(conn, "acl_groups")
 }
 
 /// Sets what [`acl`] returns.

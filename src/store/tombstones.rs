@@ -42,12 +42,14 @@ pub(crate) struct NewTombstone<'a> {
     pub generation_added: u64,
     pub generation_deleted: u64,
     pub reason: Reason,
+    /// The access class that it was in.
+    pub class_no: i64,
 }
 
 /// Writes one tombstone.
 pub(crate) fn insert(conn: &Connection, row: &NewTombstone<'_>) -> Result<()> {
     let sql = "INSERT INTO tombstones (kind, id, document_id, source_id, path, content_hash, generation_added, \
-               generation_deleted, reason) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+               generation_deleted, reason, class_no) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
     conn.prepare_cached(sql)?.execute(params![
         match row.kind {
             Kind::Document => "document",
@@ -61,6 +63,7 @@ pub(crate) fn insert(conn: &Connection, row: &NewTombstone<'_>) -> Result<()> {
         row.generation_added,
         row.generation_deleted,
         row.reason.as_str(),
+        row.class_no,
     ])?;
     Ok(())
 }

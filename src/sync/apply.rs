@@ -1,13 +1,17 @@
 //! The transaction of a sync: prepared documents become rows, an index segment and a generation.
 
-use std::collections::BTreeSet;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::spool::{Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument};
+use super::spool::{ClassRuns, Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument, RunSpool};
 use super::{Planned, PlannedFile, SyncEvent, SyncPlan, SyncReport, UnsafeDocument, Work, failures};
-use crate::error::{Failure, Result};
-use crate::index::{self, NewChunks};
+use crate::access;
+use crate::error::{Error, Failure, Result};
+use crate::index::{self, Deaths, NewChunks};
+use crate::model::rule::ClassKey;
 use crate::model::{ChunkId, Digest, DocumentId};
 use crate::store::chunks::{self, ChunkRow};
+use crate::store::classes::{self, ClassChange};
 use crate::store::documents::{self, DocumentRow};
 use crate::store::generations::{self, ChunkCounts, DocumentCounts, Generation};
 use crate::store::postings::PostingWriter;
@@ -43,6 +47,7 @@ pub(super) fn current_failures<'a>(planned: &'a Planned, work: &'a Work) -> impl
 /// Whether there is anything to write but, perhaps, a generation.
 pub(super) fn has_bookkeeping(planned: &Planned, work: &Work) -> bool {
     planned.sources.iter().any(|source| source.changed)
+        || planned.groups_changed
         || !planned.removed.is_empty()
         || work.unchanged.iter().any(|(_, stamps)| stamps.is_some())
 }
@@ -64,6 +69,8 @@ pub(super) fn unpublished(planned: &Planned, work: &Work) -> SyncReport {
         newly_unsafe: Vec::new(),
         newly_found_in_reviewed: Vec::new(),
         bytes_read: work.bytes_read,
+        acl_epoch: planned.acl_epoch,
+        access_notes: Vec::new(),
         seconds: super::StageSeconds::default(),
     }
 }
@@ -94,6 +101,7 @@ pub(super) fn publish(
         // Also where it is as planned: a sync that changed no document may have removed the row meanwhile.
         source_numbers.push(sources::put(tx, &source.row)?);
     }
+    let mut access = access::Update::begin(tx, planned.groups.as_deref())?;
     for (document_no, stamps) in &work.unchanged {
         if let Some(stamps) = stamps {
             documents::restamp(tx, *document_no, *stamps)?;
@@ -102,6 +110,7 @@ pub(super) fn publish(
     let number = parent.as_ref().map_or(1, |parent| parent.number + 1);
     if !publishes(planned, &work) {
         remove_sources(tx, planned)?;
+        note_access(&mut report, access, "a source was declared anew")?;
         return Ok(Some(report));
     }
     let parent_digest = parent.as_ref().map(|parent| parent.digest);
@@ -115,6 +124,7 @@ pub(super) fn publish(
         policy_digest,
         digest: policy_digest,
         parent_digest,
+        acl_epoch: planned.acl_epoch,
         tool_version: concat!("ragdb ", env!("CARGO_PKG_VERSION")).into(),
     };
     generations::insert(tx, &generation)?;
@@ -122,14 +132,14 @@ pub(super) fn publish(
     if rebuild {
         index::clear(&mut PostingWriter::new(tx)?)?;
     }
-    let first_chunk = settings::next_chunk(tx)?;
     let mut writer = Writer {
         tx,
         number,
         rebuild,
-        next: first_chunk,
+        classes: Classes { keys: &work.keys, access: &mut access, met: BTreeMap::new() },
         source_numbers: &source_numbers,
         report: &mut report,
+        touched: BTreeMap::new(),
         changes: Vec::new(),
     };
     let mut entries = work.spool.into_reader()?;
@@ -138,23 +148,21 @@ pub(super) fn publish(
             Prepared::Document(document) => writer.document(*document)?,
             Prepared::Deletion(deletion) => writer.deletion(*deletion)?,
             Prepared::EndOfSlice { chunks } => {
-                writer.next += i64::from(chunks);
+                for (class, chunks) in chunks {
+                    writer.classes.meet(tx, class)?.next += i64::from(chunks);
+                }
                 continue;
             }
         }
         tell(SyncEvent::Written);
     }
-    let (next, changes) = (writer.next, writer.changes);
-    let new = NewChunks { generation: number.cast_signed(), first_chunk, chunks: work.runs.chunks() };
-    index::append_segment(
-        &mut PostingWriter::new(tx)?,
-        new,
-        work.runs.into_readers()?,
-        &work.deaths,
-        &planned.policy.bm25,
-    )?;
-    settings::write_next_chunk(tx, next)?;
+    let Writer { classes: Classes { met, .. }, touched, changes, .. } = writer;
+    append_segments(tx, planned, number, &met, work.runs, work.deaths)?;
+    for (class_no, change) in touched {
+        classes::record(tx, class_no, number, change)?;
+    }
     remove_sources(tx, planned)?;
+    generation.acl_epoch = note_access(&mut report, access, &format!("generation {number}"))?;
     report.unsafe_documents = findings::unsafe_documents(tx)?;
     generation.documents = report.documents;
     generation.chunks = report.chunks;
@@ -165,6 +173,42 @@ pub(super) fn publish(
     report.published = true;
     report.rebuilt.clone_from(&planned.rebuilt);
     Ok(Some(report))
+}
+
+/// Writes the postings of each access class that gained or lost chunks.
+fn append_segments(
+    tx: &Connection,
+    planned: &Planned,
+    generation: u64,
+    met: &BTreeMap<u32, Met>,
+    runs: RunSpool,
+    mut deaths: BTreeMap<i64, Deaths>,
+) -> Result<()> {
+    let mut writer = PostingWriter::new(tx)?;
+    let policy = &planned.policy.bm25;
+    let generation = generation.cast_signed();
+    for (class, ClassRuns { runs, chunks }) in runs.into_readers()? {
+        let class_no = met.get(&class).map(|met| met.class_no);
+        let class_no = class_no.ok_or_else(|| Error::Damaged { detail: "a run has chunks of no document".into() })?;
+        let first_chunk = classes::next_chunk(tx, class_no)?;
+        let new = NewChunks { class_no, generation, first_chunk, chunks };
+        let deaths = deaths.remove(&class_no).unwrap_or_default();
+        index::append_segment(&mut writer, new, runs, &deaths, policy)?;
+        classes::advance(tx, class_no, chunks)?;
+    }
+    for (class_no, deaths) in deaths {
+        let new = NewChunks { class_no, generation, first_chunk: classes::next_chunk(tx, class_no)?, chunks: 0 };
+        index::append_segment::<std::io::Empty>(&mut writer, new, Vec::new(), &deaths, policy)?;
+    }
+    Ok(())
+}
+
+/// Ends the update of the access rules, and says what came of it; returns the epoch.
+fn note_access(report: &mut SyncReport, access: access::Update<'_>, reason: &str) -> Result<u64> {
+    let outcome = access.finish(reason)?;
+    report.acl_epoch = outcome.epoch;
+    report.access_notes = outcome.notes;
+    Ok(outcome.epoch)
 }
 
 fn remove_sources(tx: &Connection, planned: &Planned) -> Result<()> {
@@ -184,29 +228,65 @@ fn write_failures(tx: &Connection, generation: u64, planned: &Planned, work: &Wo
 }
 
 /// Writes documents and counts what it does.
-struct Writer<'a> {
+struct Writer<'a, 'c> {
     tx: &'a Connection,
     number: u64,
     rebuild: bool,
-    /// The number of the current slice's first chunk.
-    next: i64,
+    classes: Classes<'a, 'c>,
     source_numbers: &'a [i64],
     report: &'a mut SyncReport,
+    /// What happens to each access class.
+    touched: BTreeMap<i64, ClassChange>,
     changes: Vec<(DocumentId, Digest)>,
 }
 
-impl Writer<'_> {
+/// The access classes that the documents of this sync are in.
+struct Classes<'a, 'c> {
+    /// The keys, by the numbers of [`super::prepare::Keys`].
+    keys: &'a [ClassKey],
+    access: &'a mut access::Update<'c>,
+    met: BTreeMap<u32, Met>,
+}
+
+/// An access class with its number in the store.
+#[derive(Clone, Copy)]
+struct Met {
+    class_no: i64,
+    /// The number of the current slice's first chunk of it.
+    next: i64,
+}
+
+impl Classes<'_, '_> {
+    fn meet(&mut self, tx: &Connection, class: u32) -> Result<&mut Met> {
+        Ok(match self.met.entry(class) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let key = self.keys.get(class as usize);
+                let key = key.ok_or_else(|| Error::Damaged { detail: "a document has no access class".into() })?;
+                let class_no = self.access.class_of(key)?;
+                entry.insert(Met { class_no, next: classes::next_chunk(tx, class_no)? })
+            }
+        })
+    }
+}
+
+impl Writer<'_, '_> {
     fn document(&mut self, mut document: PreparedDocument) -> Result<()> {
         let tx = self.tx;
         let mut change = DocumentChange::default();
         let reason = if self.rebuild { Reason::PolicyChanged } else { Reason::TextChanged };
         document.row.source_no = self.source_numbers[document.source];
+        let Met { class_no, next } = *self.classes.meet(tx, document.class)?;
+        document.row.class_no = class_no;
         for chunk in &document.removed {
             self.bury(&document.row, chunk, reason, &mut change)?;
         }
-        let document_no = if let Some(number) = document.document_no {
+        let document_no = if let Some((number, old_class)) = document.replaces {
             documents::update(tx, number, &document.row, document.stamps)?;
             self.report.documents.updated += 1;
+            if old_class != class_no {
+                self.classes.access.moved(old_class, class_no)?;
+            }
             number
         } else {
             self.report.documents.added += 1;
@@ -233,7 +313,7 @@ impl Writer<'_> {
                     self.report.chunks.added += 1;
                 }
             }
-            row.chunk_no += self.next;
+            row.chunk_no += next;
         }
         // All rows that go are gone and all places that move are vacated: no two rows claim one place.
         for PreparedChunk { row, fate } in &document.chunks {
@@ -247,8 +327,39 @@ impl Writer<'_> {
                 }
             }
         }
+        self.note_classes(&document, &change);
         self.note(document.row.document_id, change);
         Ok(())
+    }
+
+    /// Notes what the document means for its access class, and for the one that it leaves.
+    fn note_classes(&mut self, document: &PreparedDocument, change: &DocumentChange) {
+        let id = document.row.document_id;
+        let reused = || document.chunks.iter().filter(|chunk| chunk.fate != Fate::Added).map(|chunk| &chunk.row);
+        let left = document.replaces.map(|(_, class_no)| class_no).filter(|&left| left != document.row.class_no);
+        if let Some(left) = left {
+            let kept = reused().map(|row| (row.id(), row.content));
+            let lost =
+                DocumentChange { removed: kept.chain(change.removed.iter().copied()).collect(), added: Vec::new() };
+            let class = self.touched.entry(left).or_default();
+            class.documents.deleted += 1;
+            class.chunks.removed += lost.removed.len() as u64;
+            class.changes.push((id, lost.digest()));
+        }
+        let class = self.touched.entry(document.row.class_no).or_default();
+        if left.is_some() || document.replaces.is_none() {
+            class.documents.added += 1;
+            let all = document.chunks.iter().map(|chunk| (chunk.row.id(), chunk.row.content));
+            let gained = DocumentChange { removed: Vec::new(), added: all.collect() };
+            class.chunks.added += gained.added.len() as u64;
+            class.changes.push((id, gained.digest()));
+        } else {
+            class.documents.updated += 1;
+            class.chunks.added += change.added.len() as u64;
+            class.chunks.removed += change.removed.len() as u64;
+            class.chunks.reused += reused().count() as u64;
+            class.changes.extend((!change.is_empty()).then(|| (id, change.clone().digest())));
+        }
     }
 
     fn deletion(&mut self, deletion: PreparedDeletion) -> Result<()> {
@@ -271,11 +382,16 @@ impl Writer<'_> {
                 generation_added: row.generation_added,
                 generation_deleted: self.number,
                 reason,
+                class_no: row.class_no,
             },
         )?;
         findings::delete(self.tx, document_no)?;
         documents::delete(self.tx, document_no)?;
         self.report.documents.deleted += 1;
+        let class = self.touched.entry(row.class_no).or_default();
+        class.documents.deleted += 1;
+        class.chunks.removed += change.removed.len() as u64;
+        class.changes.push((row.document_id, change.clone().digest()));
         self.note(row.document_id, change);
         Ok(())
     }
@@ -317,6 +433,7 @@ impl Writer<'_> {
                 generation_added: chunk.generation_added,
                 generation_deleted: self.number,
                 reason,
+                class_no: classes::class_of(chunk.chunk_no),
             },
         )?;
         change.removed.push((id, chunk.content));
@@ -343,7 +460,7 @@ pub(super) fn describe(planned: &Planned, work: Work) -> Result<SyncPlan> {
     let mut entries = work.spool.into_reader()?;
     while let Some(entry) = entries.next()? {
         let (list, row) = match entry {
-            Prepared::Document(document) if document.document_no.is_none() => (&mut plan.added, document.row),
+            Prepared::Document(document) if document.replaces.is_none() => (&mut plan.added, document.row),
             Prepared::Document(document) => (&mut plan.updated, document.row),
             Prepared::Deletion(deletion) => (&mut plan.deleted, deletion.row),
             Prepared::EndOfSlice { .. } => continue,

@@ -1,11 +1,13 @@
 //! The parallel part of a sync: from a file to a document that is ready to be written, outside any transaction.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use super::mark::{self, Found, Marks, Shown};
 use super::spool::{Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument};
 use super::{Source, Task};
+use crate::access;
 use crate::error::{Failure, Result};
 use crate::index::{Deaths, Run, RunBuilder};
 use crate::ingest::chunk::{Chunked, chunk_markdown, chunk_text};
@@ -13,9 +15,11 @@ use crate::ingest::front_matter::{self, FrontMatter};
 use crate::ingest::{InputError, code, language};
 
 use crate::lexicon::{Lexer, TermCounts};
+use crate::model::rule::{ClassKey, Narrowing};
 use crate::model::{ChunkPolicy, Digest, DocumentId, SourceKind, Trust, UnsafeScope, line_ends};
 use crate::store::Store;
 use crate::store::chunks::{self, ChunkRow};
+use crate::store::classes;
 use crate::store::documents::{self, DocumentRow};
 use crate::store::findings::{self, FindingRow};
 use crate::store::record;
@@ -26,6 +30,12 @@ pub(super) struct Context<'a> {
     pub sources: &'a [Source],
     pub chunking: ChunkPolicy,
     pub unsafe_scope: UnsafeScope,
+    /// The access classes that this sync meets.
+    pub keys: &'a Keys,
+    /// The keys of the classes that the store has.
+    pub known_keys: &'a HashMap<i64, ClassKey>,
+    /// Documents with a rule of their own.
+    pub alone: &'a HashSet<DocumentId>,
     /// The number of the generation that is being made.
     pub generation: u64,
     /// Everything is cut and indexed anew: the policy changed.
@@ -33,13 +43,38 @@ pub(super) struct Context<'a> {
     pub started: SystemTime,
 }
 
+/// The access classes that a sync meets, numbered as the workers meet them. The store's numbers are given out in the
+/// transaction, in the order of the documents.
+#[derive(Default)]
+pub(super) struct Keys(Mutex<HashMap<ClassKey, u32>>);
+
+impl Keys {
+    fn number(&self, key: &ClassKey) -> u32 {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(&number) = known.get(key) {
+            return number;
+        }
+        let number = u32::try_from(known.len()).unwrap_or(u32::MAX);
+        known.insert(key.clone(), number);
+        number
+    }
+
+    /// The keys, by number.
+    pub(super) fn into_list(self) -> Vec<ClassKey> {
+        let known = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let mut list: Vec<(u32, ClassKey)> = known.into_iter().map(|(key, number)| (number, key)).collect();
+        list.sort_unstable_by_key(|&(number, _)| number);
+        list.into_iter().map(|(_, key)| key).collect()
+    }
+}
+
 /// What a worker made of one slice of tasks.
 pub(super) struct Slice {
     pub entries: Vec<Prepared>,
-    pub run: Run,
-    /// How many chunks were numbered.
-    pub chunks: u32,
-    pub deaths: Deaths,
+    /// The postings of each access class that got chunks, and how many chunks were numbered.
+    pub runs: Vec<(u32, Run, u32)>,
+    /// Chunks that die, by the class that they are in.
+    pub deaths: BTreeMap<i64, Deaths>,
     /// Documents whose content did not change, with the stamps to remember where they differ from the stored ones.
     pub unchanged: Vec<(i64, Option<crate::model::Stamps>)>,
     /// Failed files, and whether an earlier version is stored.
@@ -72,18 +107,19 @@ pub(super) fn prepare(context: &Context<'_>, tools: &mut Tools, tasks: Vec<Task>
         context,
         lexer: &mut tools.lexer,
         counts: &mut tools.counts,
-        run: RunBuilder::new(),
-        deaths: Deaths::default(),
-        numbered: 0,
+        runs: BTreeMap::new(),
+        deaths: BTreeMap::new(),
     };
     let mut output = Output::default();
     for task in tasks {
         worker.work(task, &mut output)?;
     }
     let Output { mut entries, unchanged, failed, bytes_read } = output;
-    let chunks = worker.numbered;
-    entries.push(Prepared::EndOfSlice { chunks });
-    Ok(Slice { entries, run: worker.run.finish(chunks), chunks, deaths: worker.deaths, unchanged, failed, bytes_read })
+    let finish = |(class, (run, chunks)): (u32, (RunBuilder, u32))| (class, run.finish(chunks), chunks);
+    let runs: Vec<(u32, Run, u32)> =
+        worker.runs.into_iter().filter(|(_, (_, chunks))| *chunks > 0).map(finish).collect();
+    entries.push(Prepared::EndOfSlice { chunks: runs.iter().map(|&(class, _, chunks)| (class, chunks)).collect() });
+    Ok(Slice { entries, runs, deaths: worker.deaths, unchanged, failed, bytes_read })
 }
 
 /// What the tasks of a slice led to.
@@ -99,10 +135,9 @@ struct Worker<'a> {
     context: &'a Context<'a>,
     lexer: &'a mut Lexer,
     counts: &'a mut TermCounts,
-    run: RunBuilder,
-    deaths: Deaths,
-    /// How many chunks of the slice have a number so far.
-    numbered: u32,
+    /// The postings of each access class so far, and how many chunks of the slice have a number in it.
+    runs: BTreeMap<u32, (RunBuilder, u32)>,
+    deaths: BTreeMap<i64, Deaths>,
 }
 
 /// A file's content, parsed and cut, before it is compared with what is stored.
@@ -110,6 +145,7 @@ struct Parsed {
     text: String,
     hash: Digest,
     front_matter: Option<serde_json::Map<String, serde_json::Value>>,
+    narrowing: Narrowing,
     chunked: Chunked,
     findings: Vec<FindingRow>,
 }
@@ -207,26 +243,35 @@ impl Worker<'_> {
                 return Err(InputError { code: code::MISSING_METADATA, message });
             }
         }
+        let narrowing = access::narrowing(fields.as_ref(), source.config.tenant.as_deref())
+            .map_err(|message| InputError { code: code::ACCESS_INVALID, message })?;
         let chunked = match source.config.kind {
             SourceKind::Markdown => chunk_markdown(&text, body_start, policy),
             SourceKind::Text => chunk_text(&text, body_start, policy),
         };
         let findings = mark::findings(&text);
-        Ok(Parsed { text, hash, front_matter: fields, chunked, findings })
+        Ok(Parsed { text, hash, front_matter: fields, narrowing, chunked, findings })
     }
 
     fn compare(&mut self, source: usize, path: String, parsed: Parsed, stored: Option<Stored>) -> Result<Compared> {
-        let Parsed { text, hash, front_matter, chunked, findings: in_text } = parsed;
+        let Parsed { text, hash, front_matter, narrowing, chunked, findings: in_text } = parsed;
         let declared = &self.context.sources[source];
         let trust = if declared.reviewed.covers(&path) { Trust::Reviewed } else { Trust::None };
         let document_id = DocumentId::new(&declared.config.id, &path);
+        let alone = self.context.alone.contains(&document_id).then_some(document_id);
+        let key = ClassKey::new(&declared.config.id, narrowing, alone);
+        let class = self.context.keys.number(&key);
+        let stays = stored.as_ref().is_some_and(|stored| {
+            !self.context.rebuild && self.context.known_keys.get(&stored.row.class_no) == Some(&key)
+        });
         let title = title(front_matter.as_ref(), chunked.title.as_deref(), &path);
         let body_start = chunked.chunks.first().map_or(0, |chunk| usize_of(chunk.span.start_byte));
         let lang = language::of(front_matter.as_ref(), &text[body_start..]);
         let headings = chunked.chunks.iter().map(|chunk| (chunk.span, chunk.heading_path.as_slice())).collect();
         let found = Found::new(in_text, &text, &Shown { path: &path, title: &title, headings });
         let marks = Marks::new(trust, self.context.unsafe_scope, &found);
-        let numbered_before = self.numbered;
+        let (mut run, mut numbered) = self.runs.remove(&class).unwrap_or_default();
+        let numbered_before = numbered;
         let mut matcher = Matcher::new(stored.as_ref().map_or(&[][..], |stored| &stored.chunks));
         let mut prepared = Vec::with_capacity(chunked.chunks.len());
         for (index, raw) in chunked.chunks.into_iter().enumerate() {
@@ -250,20 +295,20 @@ impl Worker<'_> {
                 heading_path,
             };
             let fate = match old {
-                Some(old) if self.keeps(old, &row) => {
+                Some(old) if stays && keeps(old, &row) => {
                     row.chunk_no = old.chunk_no;
                     row.token_count = old.token_count;
                     let place = |row: &ChunkRow| (row.chunk_index, row.span, row.unsafe_reason.clone());
                     Fate::Kept { moved: place(old) != place(&row) }
                 }
                 old => {
-                    row.chunk_no = self.numbered.into();
+                    row.chunk_no = numbered.into();
                     if row.is_indexed() {
                         self.lexer.chunk_terms(&title, &raw.heading_path, body, self.counts);
                         row.token_count = self.counts.length();
-                        self.run.add(self.numbered, row.token_count, self.counts.iter());
+                        run.add(numbered, row.token_count, self.counts.iter());
                     }
-                    self.numbered += 1;
+                    numbered += 1;
                     match old {
                         None => Fate::Added,
                         Some(old) => {
@@ -276,6 +321,7 @@ impl Worker<'_> {
             };
             prepared.push(PreparedChunk { row, fate });
         }
+        self.runs.insert(class, (run, numbered));
         let removed = matcher.rest();
         for chunk in &removed {
             self.bury(chunk, stored.as_ref().map_or("", |stored| &stored.row.title))?;
@@ -284,6 +330,7 @@ impl Worker<'_> {
             document_id,
             source_no: 0,
             source_id: declared.config.id.clone(),
+            class_no: 0,
             path,
             title,
             lang,
@@ -297,31 +344,25 @@ impl Worker<'_> {
             generation_updated: self.context.generation,
             record_hash: hash,
         };
+        let replaces = stored.as_ref().map(|stored| (stored.document_no, stored.row.class_no));
         if let Some(Stored { document_no, row: old, .. }) = &stored {
             row.revision = old.revision;
             row.generation_added = old.generation_added;
             row.generation_updated = old.generation_updated;
             row.record_hash = record::document(&row, prepared.iter().map(|chunk| &chunk.row), &found.rows);
-            if row.record_hash == old.record_hash && self.numbered == numbered_before {
+            if row.record_hash == old.record_hash && numbered == numbered_before {
                 return Ok(Compared::Same { document_no: *document_no });
             }
             row.revision += u64::from(old.content_hash != hash);
             row.generation_updated = self.context.generation;
         }
         row.record_hash = record::document(&row, prepared.iter().map(|chunk| &chunk.row), &found.rows);
-        let document_no = stored.as_ref().map(|stored| stored.document_no);
         let known = stored.map_or(Vec::new(), |stored| stored.findings);
         let gained = trust == Trust::Reviewed && !declared.changed && mark::gained(&known, &found.rows);
         let (chunks, findings) = (prepared, found.rows);
         let document =
-            PreparedDocument { source, document_no, row, stamps: None, text, chunks, findings, gained, removed };
+            PreparedDocument { source, class, replaces, row, stamps: None, text, chunks, findings, gained, removed };
         Ok(Compared::Changed(Box::new(document)))
-    }
-
-    /// Whether the stored row, its number and its postings can stay.
-    fn keeps(&self, old: &ChunkRow, new: &ChunkRow) -> bool {
-        let same = |old: &ChunkRow| (old.composition, old.heading_only, old.unsafe_reason.is_some());
-        !self.context.rebuild && same(old) == same(new)
     }
 
     /// Counts out the postings of a chunk whose number dies. A rebuild clears the index instead.
@@ -331,9 +372,16 @@ impl Worker<'_> {
         }
         let text = self.context.store.read(|conn| chunks::text(conn, chunk.chunk_no))?;
         self.lexer.chunk_terms(title, &chunk.headings()?, &text, self.counts);
-        self.deaths.add(chunk.chunk_no, self.counts.length(), self.counts.iter());
+        let deaths = self.deaths.entry(classes::class_of(chunk.chunk_no)).or_default();
+        deaths.add(chunk.chunk_no, self.counts.length(), self.counts.iter());
         Ok(())
     }
+}
+
+/// Whether the stored row, its number and its postings can stay in a document that keeps its access class.
+fn keeps(old: &ChunkRow, new: &ChunkRow) -> bool {
+    let same = |chunk: &ChunkRow| (chunk.composition, chunk.heading_only, chunk.unsafe_reason.is_some());
+    same(old) == same(new)
 }
 
 enum Compared {

@@ -90,7 +90,10 @@ fn declare(config: SourceConfig, row: SourceRow, known: Option<&(i64, SourceRow)
     let changed = known.is_none_or(|(_, known)| *known != row);
     let reparse = known.is_some_and(|(_, known)| {
         let trust = |row: &SourceRow| (row.trust.clone(), row.reviewed.clone());
-        known.kind != row.kind || known.required_metadata != row.required_metadata || trust(known) != trust(&row)
+        known.kind != row.kind
+            || known.tenant != row.tenant
+            || known.required_metadata != row.required_metadata
+            || trust(known) != trust(&row)
     });
     let reviewed_before = known.map(|(_, known)| reviewed_of(known)).transpose()?;
     Ok(Declared { config, source_no: known.map(|(number, _)| *number), row, changed, reviewed_before, reparse })

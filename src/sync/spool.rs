@@ -1,6 +1,7 @@
 //! Where prepared documents wait between the parallel work and the transaction: in memory while they are few, in
 //! a temporary file when they are not, so that a corpus larger than memory can sync.
 
+use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Cursor, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
@@ -31,8 +32,8 @@ pub(super) enum Fate {
     Kept { moved: bool },
 }
 
-/// A chunk of a prepared document. The number of an added or reindexed chunk counts from 0 in its slice until
-/// the transaction knows where numbers begin.
+/// A chunk of a prepared document. The number of an added or reindexed chunk counts from 0 among those of its slice and
+/// access class until the transaction knows where numbers begin.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct PreparedChunk {
     pub row: ChunkRow,
@@ -44,9 +45,11 @@ pub(super) struct PreparedChunk {
 pub(super) struct PreparedDocument {
     /// Which of the sync's sources it belongs to.
     pub source: usize,
-    /// The number of the document that it replaces.
-    pub document_no: Option<i64>,
-    /// The row to write. Its `source_no` is set in the transaction.
+    /// Its access class: see [`super::prepare::Keys`].
+    pub class: u32,
+    /// The number of the document that it replaces, and the class that it was in.
+    pub replaces: Option<(i64, i64)>,
+    /// The row to write. Its `source_no` and `class_no` are set in the transaction.
     pub row: DocumentRow,
     pub stamps: Option<Stamps>,
     /// The whole file.
@@ -76,8 +79,8 @@ pub(super) enum Prepared {
     Document(Box<PreparedDocument>),
     /// Gone.
     Deletion(Box<PreparedDeletion>),
-    /// The end of a slice, in which this many chunks were numbered.
-    EndOfSlice { chunks: u32 },
+    /// The end of a slice, in which so many chunks of each of these access classes were numbered.
+    EndOfSlice { chunks: Vec<(u32, u32)> },
 }
 
 /// Writes entries.
@@ -161,9 +164,15 @@ pub(super) struct RunSpool {
     in_memory: usize,
     file: Option<Arc<File>>,
     written: u64,
-    runs: Vec<(u32, Section)>,
-    /// How many chunks the slices so far have.
-    chunks: u32,
+    /// The runs of each access class, each with the place of its first chunk among the new ones of the class.
+    classes: BTreeMap<u32, ClassRuns<Section>>,
+}
+
+/// The runs of one access class.
+pub(super) struct ClassRuns<R> {
+    pub runs: Vec<(u32, R)>,
+    /// How many chunks they have.
+    pub chunks: u32,
 }
 
 /// The bytes of one run.
@@ -175,11 +184,11 @@ pub(super) enum Section {
 impl RunSpool {
     /// A spool that overflows into an unnamed file in `folder`.
     pub(super) fn new(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), in_memory: 0, file: None, written: 0, runs: Vec::new(), chunks: 0 }
+        Self { folder: folder.to_owned(), in_memory: 0, file: None, written: 0, classes: BTreeMap::new() }
     }
 
-    /// Adds the run of the next slice, which has `chunks` new chunks.
-    pub(super) fn push(&mut self, run: &Run, chunks: u32) -> Result<()> {
+    /// Adds the run of a class in the next slice, which has `chunks` new chunks of it.
+    pub(super) fn push(&mut self, class: u32, run: &Run, chunks: u32) -> Result<()> {
         let bytes = run.as_bytes();
         let section = if self.in_memory + bytes.len() <= IN_MEMORY {
             self.in_memory += bytes.len();
@@ -187,8 +196,9 @@ impl RunSpool {
         } else {
             self.append(bytes).map_err(|error| spool_failed(&self.folder, error))?
         };
-        self.runs.push((self.chunks, section));
-        self.chunks = self.chunks.checked_add(chunks).ok_or_else(|| Error::Invalid {
+        let of_class = self.classes.entry(class).or_insert(ClassRuns { runs: Vec::new(), chunks: 0 });
+        of_class.runs.push((of_class.chunks, section));
+        of_class.chunks = of_class.chunks.checked_add(chunks).ok_or_else(|| Error::Invalid {
             message: "one sync can't add more than 4,294,967,295 chunks; sync fewer files at a time".into(),
         })?;
         Ok(())
@@ -205,14 +215,13 @@ impl RunSpool {
         Ok(Section::File { file, at, end: self.written })
     }
 
-    /// How many chunks all slices have.
-    pub(super) fn chunks(&self) -> u32 {
-        self.chunks
-    }
-
-    /// The runs, each with the place of its first chunk among the new ones.
-    pub(super) fn into_readers(self) -> Result<Vec<(u32, RunReader<Section>)>> {
-        self.runs.into_iter().map(|(base, section)| Ok((base, RunReader::open(section)?))).collect()
+    /// The runs of each class.
+    pub(super) fn into_readers(self) -> Result<BTreeMap<u32, ClassRuns<RunReader<Section>>>> {
+        let open = |(class, ClassRuns { runs, chunks })| {
+            let opened = runs.into_iter().map(|(base, section)| Ok((base, RunReader::open(section)?)));
+            Ok((class, ClassRuns { runs: opened.collect::<Result<_>>()?, chunks }))
+        };
+        self.classes.into_iter().map(open).collect()
     }
 }
 

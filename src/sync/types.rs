@@ -103,6 +103,12 @@ pub struct SyncReport {
     pub newly_found_in_reviewed: Vec<UnsafeDocument>,
     /// Bytes of the files that were read.
     pub bytes_read: u64,
+    /// The epoch of the access rules after the call: one more each time that somebody may read more or less of what is
+    /// stored already.
+    pub acl_epoch: u64,
+    /// Rules that were narrowed, and why, by source: a group that nobody declared, a document that asks for more readers
+    /// than its source has.
+    pub access_notes: Vec<(String, String)>,
     /// How long each stage took.
     pub seconds: StageSeconds,
 }

@@ -82,7 +82,7 @@ fn deaths_that_contradict_the_index_are_refused() {
     let kill = |length: u32, term: &str| {
         let mut deaths = Deaths::default();
         deaths.add(8, length, [(term, 2)].into_iter());
-        let new = NewChunks { generation: 2, first_chunk: 10, chunks: 0 };
+        let new = NewChunks { class_no: 0, generation: 2, first_chunk: 10, chunks: 0 };
         let savepoint = "SAVEPOINT s";
         world.connection.execute_batch(savepoint).unwrap();
         let mut writer = PostingWriter::new(&world.connection).unwrap();

@@ -21,10 +21,10 @@ proptest! {
         let mut world = World::under(policy);
         for sync in &syncs {
             world.sync(sync);
-            prop_assert!(world.reader().segments().unwrap().len() <= merge::MAX_SEGMENTS);
+            prop_assert!(world.reader().all_segments().unwrap().len() <= merge::MAX_SEGMENTS);
         }
         let fresh = world.rebuilt();
-        prop_assert_eq!(statistics(&world.reader()).unwrap(), statistics(&fresh.reader()).unwrap());
+        prop_assert_eq!(statistics(&world.reader(), &[0]).unwrap(), statistics(&fresh.reader(), &[0]).unwrap());
         prop_assert_eq!(world.postings(), world.expected_postings());
         for query in &queries {
             prop_assert_eq!(world.search(query).unwrap(), fresh.search(query).unwrap(), "{:?}", query);
@@ -35,7 +35,7 @@ proptest! {
         }
         let before: Vec<_> = queries.iter().map(|query| world.search(query).unwrap()).collect();
         optimize(&mut PostingWriter::new(&world.connection).unwrap(), &world.policy).unwrap();
-        prop_assert!(world.reader().segments().unwrap().len() <= 1);
+        prop_assert!(world.reader().all_segments().unwrap().len() <= 1);
         prop_assert_eq!(world.postings(), world.expected_postings());
         for (query, before) in queries.iter().zip(before) {
             prop_assert_eq!(world.search(query).unwrap(), before);

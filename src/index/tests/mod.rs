@@ -70,7 +70,7 @@ impl World {
             .map(|(index, run)| (u32::try_from(index * size).unwrap(), RunReader::open(run.as_bytes()).unwrap()));
         self.syncs += 1;
         let chunks = u32::try_from(sync.add.len()).unwrap();
-        let new = NewChunks { generation: self.syncs, first_chunk: self.next, chunks };
+        let new = NewChunks { class_no: 0, generation: self.syncs, first_chunk: self.next, chunks };
         let mut writer = PostingWriter::new(&self.connection).unwrap();
         append_segment(&mut writer, new, runs.collect(), &deaths, &self.policy).unwrap();
         for chunk in &sync.add {
@@ -207,7 +207,7 @@ fn query() -> impl Strategy<Value = Query> {
             } else {
                 Vec::new()
             };
-            Query { asked, required, excluded, k, floor, min_score }
+            Query { classes: vec![0], asked, required, excluded, k, floor, min_score }
         })
 }
 

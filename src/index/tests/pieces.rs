@@ -137,7 +137,7 @@ fn more_than_three_in_ten_dead_is_mostly_dead(#[case] indexed: u64, #[case] dead
 fn asked_for(term: &str, k: usize) -> Query {
     let terms = vec![QueryTerm { term: term.into(), weight: 1.0 }];
     let units = vec![QueryUnit { primary: vec![0], ..QueryUnit::default() }];
-    Query { asked: LexedQuery { terms, units }, k, ..Query::default() }
+    Query { classes: vec![0], asked: LexedQuery { terms, units }, k, ..Query::default() }
 }
 
 #[test]
@@ -187,11 +187,11 @@ fn a_tiny_sync_leaves_the_large_segment_alone() {
     let mut world = World::new();
     let chunk = (10, BTreeMap::from([("alpha".to_owned(), 1)]));
     world.sync(&Sync { add: vec![chunk.clone(); 2000], die: Vec::new(), runs: 1 });
-    let large = world.reader().segments().unwrap()[0].clone();
+    let large = world.reader().all_segments().unwrap()[0].clone();
     for _ in 0..40 {
         world.sync(&Sync { add: vec![chunk.clone(); 3], die: vec![5], runs: 1 });
     }
-    let segments = world.reader().segments().unwrap();
+    let segments = world.reader().all_segments().unwrap();
     assert_eq!(segments[0], large);
     assert!(segments.len() <= MAX_SEGMENTS);
     assert_eq!(world.postings(), world.expected_postings());

@@ -84,7 +84,7 @@ fn wide_gaps_and_frequencies_are_viewed_as_they_are_read() {
     // 547 blocks of 128 gaps fill several rows.
     let rows: i64 = world.connection.query_row("SELECT count(*) FROM posting_blocks", [], |row| row.get(0)).unwrap();
     assert!(rows > 10, "{rows}");
-    let segment = &world.reader().segments().unwrap()[0];
+    let segment = &world.reader().all_segments().unwrap()[0];
     assert_eq!((segment.indexed, i64::from(segment.rows)), (70_000, rows));
 }
 

@@ -17,7 +17,13 @@ fn found(path: &str, version: i64) -> FoundFile {
 }
 
 fn stored(path: &str, version: Option<i64>) -> StoredDocument {
-    StoredDocument { document_no: 1, path: path.into(), stamps: version.map(stamps), content_hash: Digest::of(path) }
+    StoredDocument {
+        document_no: 1,
+        class_no: 1,
+        path: path.into(),
+        stamps: version.map(stamps),
+        content_hash: Digest::of(path),
+    }
 }
 
 fn failure(path: &str) -> Failure {

@@ -434,6 +434,7 @@ fn a_fault_at_any_folder_of_a_tree_deletes_nothing() {
     let reader = corpus.reader();
     let stored = || {
         let document = |path: &String| StoredDocument {
+            class_no: 1,
             document_no: 1,
             path: path.clone(),
             stamps: None,
