@@ -7,8 +7,8 @@ use std::error::Error;
 use std::path::Path;
 
 use ragdb::{
-    Answer, AnswerRequest, Extractive, Proposal, ProposedAnswer, ProposedCitation, ProposedClaim, Store, SyncRequest,
-    SyncSources, SynthesisTask, Synthesiser,
+    Answer, AnswerRequest, Extractive, Principal, Proposal, ProposedAnswer, ProposedCitation, ProposedClaim, Store,
+    SyncRequest, SyncSources, SynthesisTask, Synthesiser,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -19,15 +19,15 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     println!("A question that the documents answer");
     let question = "within how many days can a customer return an order";
-    show(question, &store.answer(&AnswerRequest::new(question, &Extractive))?);
+    show(question, &store.answer(&Principal::operator(), &AnswerRequest::new(question, &Extractive))?);
 
     println!("\nA question that they do not answer");
     let unanswered = "what is the airspeed of a swallow";
-    show(unanswered, &store.answer(&AnswerRequest::new(unanswered, &Extractive))?);
+    show(unanswered, &store.answer(&Principal::operator(), &AnswerRequest::new(unanswered, &Extractive))?);
 
     println!("\nA synthesiser that lies");
     let request = AnswerRequest { retries: 0, ..AnswerRequest::new(question, &Liar) };
-    show(question, &store.answer(&request)?);
+    show(question, &store.answer(&Principal::operator(), &request)?);
     Ok(())
 }
 

@@ -4,7 +4,7 @@ mod lines;
 
 use crate::error::{Error, Result};
 use crate::ingest::source::{FileId, SourceReader};
-use crate::model::{ChunkId, Citation, Digest, DocumentId};
+use crate::model::{ChunkId, Citation, Digest, DocumentId, Principal};
 use crate::store::chunks::ChunkRow;
 use crate::store::documents::DocumentRow;
 use crate::store::sources::SourceRow;
@@ -87,7 +87,7 @@ impl Store {
     /// # Errors
     /// [`Error::Invalid`] where the reference has none of these forms, or fits documents of several sources;
     /// [`Error::Damaged`] where the store holds other text than the source file that it says is unchanged.
-    pub fn cite(&self, reference: &str) -> Result<Cited> {
+    pub fn cite(&self, _principal: &Principal, reference: &str) -> Result<Cited> {
         let found = self.read(|conn| {
             if let Some(id) = ChunkId::parse(reference) {
                 return find_chunk(conn, reference, id);

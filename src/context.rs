@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::evidence::budget::Budget;
 use crate::evidence::nonce;
 use crate::evidence::prompt::Prompt;
-use crate::model::{ChunkId, Digest, DocumentId, MANIFEST_FORMAT, Manifest, Refused, RunEvent, Shown};
+use crate::model::{ChunkId, Digest, DocumentId, MANIFEST_FORMAT, Manifest, Principal, Refused, RunEvent, Shown};
 use crate::search::{Hit, Refusal, SearchRequest};
 use crate::store::documents::DocumentRow;
 use crate::store::generations::Generation;
@@ -38,7 +38,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::search`]; [`Error::Invalid`] where a limit is 0 or too large, or the budget can't hold the guard.
-    pub fn context(&self, request: &ContextRequest) -> Result<Evidence> {
+    pub fn context(&self, _principal: &Principal, request: &ContextRequest) -> Result<Evidence> {
         if request.max_chunks == 0 {
             return Err(Error::Invalid { message: "max_chunks is 0; ask for 1 block or more".into() });
         }

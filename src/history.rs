@@ -1,6 +1,7 @@
 //! What each published generation changed: `log`, `show` and `diff`.
 
 use crate::error::{Error, Result};
+use crate::model::Principal;
 use crate::store::Store;
 use crate::store::changes::{self, ChangedChunk, ChangedDocument};
 use crate::store::generations::{self, Generation};
@@ -43,7 +44,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Database`] or [`Error::Damaged`] where the store can't be read.
-    pub fn log(&self, limit: Option<u64>) -> Result<Vec<Generation>> {
+    pub fn log(&self, _principal: &Principal, limit: Option<u64>) -> Result<Vec<Generation>> {
         self.read(|conn| generations::newest(conn, limit))
     }
 
@@ -51,7 +52,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NotFound`] where there is no such generation, [`Error::Invalid`] where `from` is after `to`.
-    pub fn diff(&self, from: u64, to: u64) -> Result<GenerationDiff> {
+    pub fn diff(&self, _principal: &Principal, from: u64, to: u64) -> Result<GenerationDiff> {
         if from > to {
             return Err(Error::Invalid { message: format!("generation {from} comes after generation {to}") });
         }
@@ -78,10 +79,10 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NotFound`] where there is no such generation.
-    pub fn show(&self, number: u64) -> Result<GenerationDetail> {
+    pub fn show(&self, principal: &Principal, number: u64) -> Result<GenerationDetail> {
         let (generation, failures) =
             self.read(|conn| Ok((generations::get(conn, number)?, sources::failures(conn, number)?)))?;
-        let changes = self.diff(generation.parent.unwrap_or(0), number)?;
+        let changes = self.diff(principal, generation.parent.unwrap_or(0), number)?;
         Ok(GenerationDetail { generation, changes, failures })
     }
 }

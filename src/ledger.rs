@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::error::{Error, Result};
-use crate::model::{ChunkId, Citation, Span};
+use crate::model::{ChunkId, Citation, Principal, Span};
 use crate::store::answers::{self, AnswerRow, CitationRow, PublishedCitation, SpanColumns, ValueRow};
 use crate::store::{Connection, Store, chunks, documents, runs, settings};
 use crate::verify::{JudgedClaim, Outcome, Verification};
@@ -92,7 +92,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::NotFound`] where its run is not in the store.
-    pub fn record_answer(&self, record: &AnswerRecord<'_>) -> Result<String> {
+    pub fn record_answer(&self, _principal: &Principal, record: &AnswerRecord<'_>) -> Result<String> {
         let AnswerRecord { verification, synthesiser, stop_reason, calls } = *record;
         self.write(|tx| {
             if !runs::exists(tx, &verification.run_id)? {
@@ -118,7 +118,7 @@ impl Store {
     }
 
     /// The kept answers, newest first, at most `limit`.
-    pub fn answers(&self, limit: u64) -> Result<Vec<StoredAnswer>> {
+    pub fn answers(&self, _principal: &Principal, limit: u64) -> Result<Vec<StoredAnswer>> {
         let lines = self.read(|conn| answers::list(conn, limit))?;
         let answer = |line: answers::AnswerLine| StoredAnswer {
             answer_id: line.answer_id,
@@ -135,7 +135,7 @@ impl Store {
     }
 
     /// The published citations of kept answers whose chunks changed or vanished since, as far as syncs have noticed.
-    pub fn impact(&self) -> Result<Vec<Impact>> {
+    pub fn impact(&self, _principal: &Principal) -> Result<Vec<Impact>> {
         self.read(|conn| {
             let mut known: HashMap<String, Option<String>> = HashMap::new();
             let mut impacts = Vec::new();

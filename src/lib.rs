@@ -12,7 +12,7 @@
 //! # A first example
 //!
 //! ```rust
-//! use ragdb::{CiteStatus, SearchRequest, Store, SyncRequest, SyncSources};
+//! use ragdb::{CiteStatus, Principal, SearchRequest, Store, SyncRequest, SyncSources};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let folder = tempfile::tempdir()?;
@@ -26,19 +26,22 @@
 //! let report = store.sync(&request)?;
 //! assert_eq!(report.generation, Some(1));
 //!
+//! // Who reads is a part of every question. The operator, who holds the file, may read all of it.
+//! let reader = Principal::operator();
+//!
 //! // Search it. Nothing relevant gives no hits, not the least bad ones.
-//! let found = store.search(&SearchRequest::new("rotate a key"))?;
+//! let found = store.search(&reader, &SearchRequest::new("rotate a key"))?;
 //! let hit = &found.hits[0];
 //! assert_eq!(hit.citation().to_string(), "keys.md#L1-L3");
-//! assert!(store.search(&SearchRequest::new("payroll"))?.hits.is_empty());
+//! assert!(store.search(&reader, &SearchRequest::new("payroll"))?.hits.is_empty());
 //!
 //! // Cite it, now or later: the file is read again and compared.
-//! let cited = store.cite("keys.md#L3-L3")?;
+//! let cited = store.cite(&reader, "keys.md#L3-L3")?;
 //! assert_eq!(cited.status, CiteStatus::Current);
 //! assert_eq!(cited.text.as_deref(), Some("Rotate a key every 90 days."));
 //!
 //! std::fs::write(docs.join("keys.md"), "# Keys\n\nRotate a key every 30 days.\n")?;
-//! assert_eq!(store.cite("keys.md#L3-L3")?.status, CiteStatus::Stale);
+//! assert_eq!(store.cite(&reader, "keys.md#L3-L3")?.status, CiteStatus::Stale);
 //! # Ok(())
 //! # }
 //! ```
@@ -48,6 +51,7 @@
 //! | to | use |
 //! |---|---|
 //! | make or open a store | [`Store::open_or_create`], [`Store::create`], [`Store::open`], [`Store::open_read_only`]; [`Store::migrate`] for one of an older schema |
+//! | say who reads | a [`Principal`], the first argument of every call that reads what is stored |
 //! | read a `ragdb.yaml` | [`Config::load`], then [`SyncSources::Config`] |
 //! | index folders | [`Store::sync`] with a [`SyncRequest`]; [`SyncReport`] says what changed, [`SyncProgress`] how far it is |
 //! | see what a sync would do | [`Store::plan`], which gives a [`SyncPlan`] |

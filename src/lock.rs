@@ -16,6 +16,7 @@ use std::path::{Path, PathBuf};
 use crate::cite::CiteStatus;
 use crate::error::{Error, Failure, Result};
 use crate::ingest::source::{FileId, Selection, SourceReader};
+use crate::model::Principal;
 use crate::store::Store;
 use file::{Entry, Lock, NAME};
 use lines::Found;
@@ -62,9 +63,9 @@ impl Store {
     /// # Errors
     /// [`Error::Refused`] where a folder can't be opened or its lock is not to be replaced, [`Error::Invalid`] where its
     /// lock can't be read, [`Error::Io`] where a lock can't be written.
-    pub fn lock_citations(&self, folders: &[PathBuf]) -> Result<LockReport> {
+    pub fn lock_citations(&self, principal: &Principal, folders: &[PathBuf]) -> Result<LockReport> {
         let mut report = LockReport::default();
-        let mut places = Places::new(self)?;
+        let mut places = Places::new(self, principal)?;
         for folder in folders {
             let prose = self.prose(folder, &mut report)?;
             let old = match file::read(folder, &prose.reader) {
@@ -101,9 +102,9 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`] where a folder has no lock, [`Error::Invalid`] where it can't be read; [`Error::Refused`] with
     /// `document_changed` where a document changed while it was to be rewritten, [`Error::Io`] where it can't be.
-    pub fn check_citations(&self, folders: &[PathBuf], reanchor: bool) -> Result<LockReport> {
+    pub fn check_citations(&self, principal: &Principal, folders: &[PathBuf], reanchor: bool) -> Result<LockReport> {
         let mut report = LockReport::default();
-        let mut places = Places::new(self)?;
+        let mut places = Places::new(self, principal)?;
         for folder in folders {
             let prose = self.prose(folder, &mut report)?;
             let (lock, unfinished) = file::read(folder, &prose.reader)?;
@@ -129,7 +130,7 @@ impl Store {
             return Ok(report);
         }
         // A document that was rewritten may itself be cited.
-        Ok(LockReport { reanchored: report.reanchored, ..self.check_citations(folders, false)? })
+        Ok(LockReport { reanchored: report.reanchored, ..self.check_citations(principal, folders, false)? })
     }
 
     /// The Markdown files of a folder.

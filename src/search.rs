@@ -13,7 +13,7 @@ use crate::access::{Scope, Seen};
 use crate::error::{Error, Result};
 use crate::index::{self, Scored};
 use crate::lexicon::{DEFAULT_FLOOR, Lexer};
-use crate::model::{Bm25Policy, Policy};
+use crate::model::{Bm25Policy, Policy, Principal};
 use crate::store::postings::PostingReader;
 use crate::store::{Connection, Store, chunks, documents, generations, settings};
 use filter::Filters;
@@ -37,8 +37,8 @@ impl Store {
     /// [`Error::PolicyMismatch`] where the store was indexed under other settings than the request expects or this
     /// build has; [`Error::NotFound`] where nothing was published yet; [`Error::Invalid`] where `top_k` is 0 or
     /// the query is longer than 16 KiB.
-    pub fn search(&self, request: &SearchRequest) -> Result<SearchResult> {
-        self.search_by(request, index::top_k)
+    pub fn search(&self, principal: &Principal, request: &SearchRequest) -> Result<SearchResult> {
+        self.search_by(principal, request, index::top_k)
     }
 
     /// The same without pruning, by reading every posting of every term: what benches hold [`Store::search`] to.
@@ -47,11 +47,11 @@ impl Store {
     /// As [`Store::search`].
     #[cfg(feature = "exhaustive")]
     #[doc(hidden)]
-    pub fn search_exhaustively(&self, request: &SearchRequest) -> Result<SearchResult> {
-        self.search_by(request, index::exhaustive)
+    pub fn search_exhaustively(&self, principal: &Principal, request: &SearchRequest) -> Result<SearchResult> {
+        self.search_by(principal, request, index::exhaustive)
     }
 
-    fn search_by(&self, request: &SearchRequest, traverse: Traverse) -> Result<SearchResult> {
+    fn search_by(&self, _principal: &Principal, request: &SearchRequest, traverse: Traverse) -> Result<SearchResult> {
         self.read(|conn| self.search_in(conn, request, request.explain, traverse))
     }
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::index;
-use crate::model::Policy;
+use crate::model::{Policy, Principal};
 use crate::store::generations::{self, Generation};
 use crate::store::postings::{PostingReader, PostingWriter};
 use crate::store::{Store, chunks, connect, documents, findings, migrate, settings, sources, tombstones};
@@ -73,7 +73,7 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Damaged`] where settings are missing or can't be read.
-    pub fn status(&self) -> Result<Status> {
+    pub fn status(&self, _principal: &Principal) -> Result<Status> {
         let file_bytes = self.size()?;
         self.read(|conn| {
             let all = settings::all(conn)?;

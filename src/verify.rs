@@ -15,6 +15,7 @@ use crate::gate::claim::{self, ClaimCheck, SupportScorer, WordOverlap};
 use crate::gate::proposal::{ProposedCitation, ProposedClaim};
 use crate::gate::quote::{self, QuoteFault};
 use crate::gate::verdict::Verdict;
+use crate::model::Principal;
 use crate::store::Store;
 use shown::{Context, Shown};
 
@@ -29,7 +30,7 @@ impl Store {
     /// # Errors
     /// [`Error::Invalid`] where the manifest is not of this store or the request is out of range. What is wrong with the
     /// answer is never an error, it is a verdict.
-    pub fn verify(&self, request: &VerifyRequest<'_>) -> Result<Verification> {
+    pub fn verify(&self, _principal: &Principal, request: &VerifyRequest<'_>) -> Result<Verification> {
         let least = request.least_support.unwrap_or(claim::LEAST_SUPPORT);
         if !(0.0..=1.0).contains(&least) {
             return Err(Error::Invalid { message: format!("the least support is {least}; it must be 0 to 1") });

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ragdb::{SearchRequest, Store, SyncRequest, SyncSources};
+use ragdb::{Principal, SearchRequest, Store, SyncRequest, SyncSources};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::Result;
@@ -48,7 +48,7 @@ impl Subject {
 
     /// Searches with any of the query's words, without a floor, as the peers do; how many hits there are, at most `k`.
     pub fn search(&self, query: &str, k: usize) -> Result<usize> {
-        Ok(self.store.search(&request(query, k))?.hits.len())
+        Ok(self.store.search(&Principal::operator(), &request(query, k))?.hits.len())
     }
 
     /// Whether a search gives the hits, in the order and with the scores to the last bit, that reading every posting
@@ -58,7 +58,8 @@ impl Subject {
         let ids = |result: ragdb::SearchResult| -> Vec<(ragdb::ChunkId, u64)> {
             result.hits.iter().map(|hit| (hit.chunk_id, hit.score.to_bits())).collect()
         };
-        Ok(ids(self.store.search(&request)?) == ids(self.store.search_exhaustively(&request)?))
+        Ok(ids(self.store.search(&Principal::operator(), &request)?)
+            == ids(self.store.search_exhaustively(&Principal::operator(), &request)?))
     }
 
     /// The store's file, with nothing left in its log.

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::evidence::Manifest;
 use crate::evidence::prompt::EvidenceBlock;
 use crate::gate::proposal::{AnswerFormat, ProposedAnswer};
+use crate::model::Principal;
 use crate::search::SearchRequest;
 use crate::store::Store;
 use crate::verify::{Verification, VerifyRequest};
@@ -36,6 +37,7 @@ pub(super) trait Grounds {
 /// The store itself.
 pub(super) struct StoreGrounds<'a> {
     pub store: &'a Store,
+    pub principal: &'a Principal,
     pub request: &'a AnswerRequest<'a>,
 }
 
@@ -43,14 +45,17 @@ impl Grounds for StoreGrounds<'_> {
     fn retrieve(&mut self, queries: &[String]) -> Result<Gathered> {
         let AnswerRequest { query, top_k, floor, max_chars, max_chunks, allow_unverified_source, .. } = self.request;
         let defaults = ContextRequest::new(query);
-        let evidence = self.store.context(&ContextRequest {
-            search: SearchRequest { top_k: *top_k, floor: *floor, ..defaults.search },
-            also: queries.iter().skip(1).cloned().collect(),
-            max_chars: max_chars.unwrap_or(defaults.max_chars),
-            max_chunks: max_chunks.unwrap_or(top_k * queries.len()),
-            allow_unverified_source: *allow_unverified_source,
-            ..defaults
-        })?;
+        let evidence = self.store.context(
+            self.principal,
+            &ContextRequest {
+                search: SearchRequest { top_k: *top_k, floor: *floor, ..defaults.search },
+                also: queries.iter().skip(1).cloned().collect(),
+                max_chars: max_chars.unwrap_or(defaults.max_chars),
+                max_chunks: max_chunks.unwrap_or(top_k * queries.len()),
+                allow_unverified_source: *allow_unverified_source,
+                ..defaults
+            },
+        )?;
         let blocks = evidence.blocks();
         Ok(Gathered { manifest: evidence.manifest, prompt: evidence.prompt, blocks })
     }
@@ -62,11 +67,14 @@ impl Grounds for StoreGrounds<'_> {
 
     fn judge(&mut self, manifest: &Manifest, answer: &ProposedAnswer) -> Result<Verification> {
         let AnswerRequest { normalise, least_support, allow_unverified_source, .. } = self.request;
-        self.store.verify(&VerifyRequest {
-            normalise: normalise.clone(),
-            least_support: *least_support,
-            allow_unverified_source: *allow_unverified_source,
-            ..VerifyRequest::new(manifest, answer)
-        })
+        self.store.verify(
+            self.principal,
+            &VerifyRequest {
+                normalise: normalise.clone(),
+                least_support: *least_support,
+                allow_unverified_source: *allow_unverified_source,
+                ..VerifyRequest::new(manifest, answer)
+            },
+        )
     }
 }

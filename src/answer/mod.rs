@@ -16,6 +16,7 @@ mod tests;
 mod types;
 
 use crate::error::{Error, Result};
+use crate::model::Principal;
 use crate::store::Store;
 use crate::verify::Verification;
 use attempts::Tried;
@@ -39,8 +40,8 @@ impl Store {
     /// # Errors
     /// [`Error::Invalid`] where a limit is out of range; as [`Store::context`] and [`Store::verify`]; what the
     /// synthesiser fails with. That there is no answer is never an error.
-    pub fn answer(&self, request: &AnswerRequest<'_>) -> Result<Answer> {
-        run(request, &mut StoreGrounds { store: self, request })
+    pub fn answer(&self, principal: &Principal, request: &AnswerRequest<'_>) -> Result<Answer> {
+        run(request, &mut StoreGrounds { store: self, principal, request })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::evidence::manifest;
-use crate::model::{Manifest, RunEvent};
+use crate::model::{Manifest, Principal, RunEvent};
 use crate::store::{Connection, Store, generations, runs, settings};
 
 /// The name of the run that was recorded last.
@@ -17,7 +17,7 @@ impl Store {
     /// # Errors
     /// [`Error::Invalid`] where it is not a run of this store, or is there already; [`Error::ReadOnly`] where the store
     /// can't be written.
-    pub fn record_run(&self, run: &Manifest) -> Result<()> {
+    pub fn record_run(&self, _principal: &Principal, run: &Manifest) -> Result<()> {
         let invalid = |what: &str| Error::Invalid { message: format!("run {} can't be recorded: {what}", run.run_id) };
         run.check().map_err(|what| invalid(&what))?;
         self.write(|tx| {
@@ -41,7 +41,7 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`] where there is none, [`Error::Invalid`] where it is no id or several begin so,
     /// [`Error::Damaged`] where its rows can't be what was recorded.
-    pub fn run(&self, run_id: &str) -> Result<Manifest> {
+    pub fn run(&self, _principal: &Principal, run_id: &str) -> Result<Manifest> {
         self.read(|conn| {
             let run_id = resolve(conn, run_id)?;
             let run = runs::get(conn, &run_id)?.ok_or_else(|| no_run(&run_id))?;
@@ -54,7 +54,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::run`], and [`Error::ReadOnly`] where the store can't be written.
-    pub fn add_run_events(&self, run_id: &str, events: &[RunEvent]) -> Result<()> {
+    pub fn add_run_events(&self, _principal: &Principal, run_id: &str, events: &[RunEvent]) -> Result<()> {
         manifest::check_events(events).map_err(|message| Error::Invalid { message })?;
         self.write(|tx| runs::insert_events(tx, &resolve(tx, run_id)?, events))
     }

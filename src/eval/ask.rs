@@ -12,7 +12,7 @@ use crate::context::{ContextRequest, Evidence};
 use crate::error::{Error, Result};
 use crate::gate::source::{self, SourceFault};
 use crate::gate::unsafe_text;
-use crate::model::{ChunkId, Citation, Digest, Shown, Span, Trust};
+use crate::model::{ChunkId, Citation, Digest, Principal, Shown, Span, Trust};
 use crate::search::ExpectedPolicy;
 use crate::store::{Store, documents};
 
@@ -86,7 +86,7 @@ pub(crate) fn ask(store: &Store, requests: &[CaseRequest], limits: &Limits) -> R
         (context.search.explain, context.search.expected_policy) = (true, limits.expected_policy);
         (context.max_chunks, context.max_chars) = (k, max_chars);
         context.allow_unverified_source = limits.allow_unverified_source;
-        let evidence = store.context(&context).map_err(|error| of_case(&request.id, error))?;
+        let evidence = store.context(&Principal::operator(), &context).map_err(|error| of_case(&request.id, error))?;
         if let Some(first) = asked.first()
             && first.evidence.manifest.generation != evidence.manifest.generation
         {
@@ -104,7 +104,7 @@ pub(crate) fn ask(store: &Store, requests: &[CaseRequest], limits: &Limits) -> R
                 allow_unverified_source: limits.allow_unverified_source,
                 ..AnswerRequest::new(&request.query, &Extractive)
             };
-            store.answer(&answer).map_err(|error| of_case(&request.id, error))
+            store.answer(&Principal::operator(), &answer).map_err(|error| of_case(&request.id, error))
         });
         asked.push(Asked { request: request.clone(), k, max_chars, evidence, answer: answer.transpose()? });
     }

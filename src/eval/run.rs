@@ -12,7 +12,7 @@ use super::corpus;
 use super::metrics::{Judgements, Metrics, Ranking};
 use crate::config::ChunkSettings;
 use crate::error::{Error, Failure, Result};
-use crate::model::Bm25Policy;
+use crate::model::{Bm25Policy, Principal};
 use crate::search::SearchRequest;
 use crate::store::Store;
 use crate::sync::{SyncRequest, SyncSources};
@@ -172,7 +172,7 @@ fn missing(request: &BeirRequest, id: &str) -> Error {
 fn ranking(store: &Store, query: &str, depth: usize, ids: &HashMap<String, String>) -> Result<Ranking> {
     let mut request = SearchRequest { literal: true, top_k: depth, floor: Some(0.0), ..SearchRequest::new(query) };
     loop {
-        let found = store.search(&request)?.hits;
+        let found = store.search(&Principal::operator(), &request)?.hits;
         let exhausted = found.len() < request.top_k;
         let hits = found.into_iter().filter_map(|hit| Some((ids.get(&hit.path)?.clone(), hit.score)));
         let ranking = Ranking::new(hits);

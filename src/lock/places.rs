@@ -8,7 +8,7 @@ use super::lines::SourceFile;
 use super::mentions::Mention;
 use crate::cite::CiteStatus;
 use crate::error::Result;
-use crate::model::DocumentId;
+use crate::model::{DocumentId, Principal};
 use crate::store::documents::DocumentRow;
 use crate::store::{Store, documents, sources};
 use crate::sync::stored_root;
@@ -24,6 +24,7 @@ pub(super) enum Target {
 /// The sources of a store and the files that were read.
 pub(super) struct Places<'a> {
     store: &'a Store,
+    principal: &'a Principal,
     /// Each source with its folder, where that is there.
     sources: Vec<(String, Option<PathBuf>)>,
     files: HashMap<(String, String), std::result::Result<SourceFile, String>>,
@@ -35,12 +36,12 @@ pub(super) struct Places<'a> {
 pub(super) type Standing = (CiteStatus, Option<(u32, u32)>, String);
 
 impl<'a> Places<'a> {
-    pub(super) fn new(store: &'a Store) -> Result<Self> {
+    pub(super) fn new(store: &'a Store, principal: &'a Principal) -> Result<Self> {
         let folder = store.path().parent().unwrap_or(Path::new("/")).to_owned();
         let rows = store.read(sources::all)?;
         let root = |row| stored_root(&folder, row).ok().and_then(|root| root.canonicalize().ok());
         let sources = rows.iter().map(|(_, row)| (row.source_id.clone(), root(row))).collect();
-        Ok(Self { store, sources, files: HashMap::new(), cited: HashMap::new() })
+        Ok(Self { store, principal, sources, files: HashMap::new(), cited: HashMap::new() })
     }
 
     /// What a citation in a document of `folder` points to. A link is first read as the browser reads it, from its
@@ -55,7 +56,8 @@ impl<'a> Places<'a> {
                     if let Some((_, row)) = self.store.read(|conn| documents::by_id(conn, id))? {
                         found.push(row);
                     } else if gone.is_none() {
-                        let cited = self.store.cite(&format!("{source}:{path}#L{}", mention.lines.0))?;
+                        let cited =
+                            self.store.cite(self.principal, &format!("{source}:{path}#L{}", mention.lines.0))?;
                         gone = (cited.status == CiteStatus::Deleted).then_some(cited.detail);
                     }
                 }
@@ -130,7 +132,7 @@ impl<'a> Places<'a> {
         if let Some(known) = self.cited.get(&key) {
             return Ok(known.clone());
         }
-        let cited = self.store.cite(&format!("{}#L{}-L{}", key.0, lines.0, lines.1))?;
+        let cited = self.store.cite(self.principal, &format!("{}#L{}-L{}", key.0, lines.0, lines.1))?;
         let standing = (cited.status, cited.lines, cited.detail);
         self.cited.insert(key, standing.clone());
         Ok(standing)

@@ -4,8 +4,8 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use ragdb::{
-    AnswerRequest, ApiKey, Endpoint, EndpointSettings, Error, Extractive, Proposal, Store, Strategy, SynthesisTask,
-    Synthesiser,
+    AnswerRequest, ApiKey, Endpoint, EndpointSettings, Error, Extractive, Principal, Proposal, Store, Strategy,
+    SynthesisTask, Synthesiser,
 };
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -372,7 +372,8 @@ fn the_same_request_has_the_same_events(#[case] strategy: Strategy, #[case] stop
     let store = Store::open_read_only(project.path().join("ragdb.db")).expect("the store");
     let query = "How often is a key rotated, and what happens with a revoked key?";
     let ask = || {
-        let answer = store.answer(&AnswerRequest { strategy, ..AnswerRequest::new(query, &Extractive) });
+        let answer =
+            store.answer(&Principal::operator(), &AnswerRequest { strategy, ..AnswerRequest::new(query, &Extractive) });
         let answer = answer.expect("an answer");
         (answer.events().to_vec(), answer.text.clone(), answer.stop_reason.as_str(), answer.calls)
     };

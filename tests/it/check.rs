@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use ragdb::{Check, CheckRequest, SearchRequest, Store, SyncRequest, SyncSources, audits};
+use ragdb::{Check, CheckRequest, Principal, SearchRequest, Store, SyncRequest, SyncSources, audits};
 use rstest::rstest;
 use rusqlite::Connection;
 
@@ -60,7 +60,7 @@ fn history() -> World {
     sync_folders(&world, &["docs"]);
     world.write("guide/keys.md", "# Keys\n\nA key opens the store.\n\n## Losing a key\n\nReport it.\n");
     sync_folders(&world, &["docs"]);
-    assert_eq!(world.store().log(None).unwrap().len(), 3);
+    assert_eq!(world.store().log(&Principal::operator(), None).unwrap().len(), 3);
     assert_sound(&world.store());
     world
 }
@@ -125,7 +125,7 @@ fn impacts_of_blocks_and_lists_that_are_too_small_are_named() {
     world.write("long.md", (0..400).map(section).collect::<String>());
     world.sync();
     assert_sound(&world.store());
-    assert!(!world.store().search(&SearchRequest::new("common")).unwrap().hits.is_empty());
+    assert!(!world.store().search(&Principal::operator(), &SearchRequest::new("common")).unwrap().hits.is_empty());
     tamper(&world, "UPDATE terms SET max_impact = 1 WHERE blocks > 0");
     assert!(check(&world, "index").problems[0].contains("max_impact is 1"));
     let zero =

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ragdb::{CiteStatus, Cited, Error, SearchRequest, Store, SyncRequest, SyncSources};
+use ragdb::{CiteStatus, Cited, Error, Principal, SearchRequest, Store, SyncRequest, SyncSources};
 use rstest::rstest;
 use tempfile::TempDir;
 
@@ -37,7 +37,7 @@ impl Place {
     }
 
     fn cite(&self, reference: &str) -> Result<Cited, Error> {
-        self.store.cite(reference)
+        self.store.cite(&Principal::operator(), reference)
     }
 }
 
@@ -80,7 +80,8 @@ fn tampered_lines_are_never_current(#[case] sql: &str, #[case] reference: &str) 
 #[test]
 fn a_tampered_chunk_is_never_current() {
     let place = Place::new();
-    let hits = place.store.search(&SearchRequest::new("within 30 days")).expect("it searches").hits;
+    let hits =
+        place.store.search(&Principal::operator(), &SearchRequest::new("within 30 days")).expect("it searches").hits;
     let id = hits[0].chunk_id.to_string();
     assert_eq!(place.cite(&id).expect("it is a chunk").status, CiteStatus::Current);
     place.tamper("UPDATE chunks SET text = replace(text, '30', '90') WHERE text LIKE '%30%'");
@@ -103,7 +104,10 @@ fn a_store_is_reached_through_a_linked_folder() {
 fn child_reads_a_store() {
     let path = std::env::var("RAGDB_TEST_STORE").expect("the store is named");
     let store = Store::open_read_only(Path::new(&path)).expect("it opens");
-    assert_eq!(store.search(&SearchRequest::new("within 30 days")).expect("it searches").hits.len(), 1);
+    assert_eq!(
+        store.search(&Principal::operator(), &SearchRequest::new("within 30 days")).expect("it searches").hits.len(),
+        1
+    );
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ragdb::{ChunkSettings, Store, SyncRequest, SyncSources};
+use ragdb::{ChunkSettings, Principal, Store, SyncRequest, SyncSources};
 use rstest::rstest;
 
 use crate::support::data_set as data;
@@ -61,7 +61,7 @@ fn replay(folder: &Path, queries: &[&str]) {
                 assert_eq!(answer(&store, query, floor), answer(&fresh, query, floor), "{version}: {query}");
             }
         }
-        let detail = store.show(index as u64 + 1).expect("the generation is there");
+        let detail = store.show(&Principal::operator(), index as u64 + 1).expect("the generation is there");
         assert_eq!(detail.changes.chunks_added.len() as u64, report.chunks.added);
         assert_eq!(detail.changes.chunks_removed.len() as u64, report.chunks.removed);
         assert_eq!(detail.changes.documents_updated.len() as u64, report.documents.updated);

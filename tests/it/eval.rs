@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ragdb::{
-    BeirRequest, ClaimLabel, ClaimsRequest, Error, SearchRequest, Store, SyncRequest, SyncSources, Verdict,
+    BeirRequest, ClaimLabel, ClaimsRequest, Error, Principal, SearchRequest, Store, SyncRequest, SyncSources, Verdict,
     evaluate_beir, evaluate_claims,
 };
 use rstest::rstest;
@@ -51,7 +51,7 @@ impl Indexed {
     /// The pages of the hits, each once, best first.
     fn pages(&self, request: &SearchRequest) -> Vec<String> {
         let mut pages: Vec<String> = Vec::new();
-        for hit in self.store.search(request).expect("the search runs").hits {
+        for hit in self.store.search(&Principal::operator(), request).expect("the search runs").hits {
             if !pages.contains(&hit.path) {
                 pages.push(hit.path);
             }
@@ -165,7 +165,7 @@ fn a_rare_word_alone_does_not_answer_three() {
     }
     let docs = Indexed::new(project.path().join("docs"));
     let request = SearchRequest { explain: true, ..SearchRequest::new("alpha beta gamma") };
-    let found = docs.store.search(&request).expect("the search runs");
+    let found = docs.store.search(&Principal::operator(), &request).expect("the search runs");
     assert!(found.hits.is_empty(), "{:?}", found.hits);
     let refused = found.refused.first().expect("the best refused chunk is named");
     assert_eq!((refused.citation.to_string().as_str(), refused.code), ("alpha.md#L1-L1", "below_floor"));

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use ragdb::{Error, LinkStatus, LockReport, Store, SyncRequest, SyncSources};
+use ragdb::{Error, LinkStatus, LockReport, Principal, Store, SyncRequest, SyncSources};
 use rstest::rstest;
 use tempfile::TempDir;
 
@@ -31,7 +31,7 @@ impl Place {
 
     fn locked() -> Self {
         let place = Self::new();
-        assert!(place.store.lock_citations(&place.handbook()).expect("it locks").holds());
+        assert!(place.store.lock_citations(&Principal::operator(), &place.handbook()).expect("it locks").holds());
         place
     }
 
@@ -56,7 +56,7 @@ impl Place {
     }
 
     fn check(&self) -> LockReport {
-        self.store.check_citations(&self.handbook(), false).expect("it is checked")
+        self.store.check_citations(&Principal::operator(), &self.handbook(), false).expect("it is checked")
     }
 }
 
@@ -67,7 +67,7 @@ fn statuses(report: &LockReport) -> Vec<(&str, &'static str)> {
 #[test]
 fn what_is_locked_is_current_until_it_changes() {
     let place = Place::new();
-    let report = place.store.lock_citations(&place.handbook()).unwrap();
+    let report = place.store.lock_citations(&Principal::operator(), &place.handbook()).unwrap();
     let all =
         [("guide/keys.md#L3-L4", "current"), ("../docs/guide/keys.md#L8", "current"), ("guide/keys.md#L1", "current")];
     assert_eq!(statuses(&report), all);
@@ -80,7 +80,7 @@ fn what_is_locked_is_current_until_it_changes() {
     assert_eq!(lock.lines().count(), 5, "{lock}");
     assert_eq!(statuses(&place.check()), all);
     // The same again is the same file.
-    place.store.lock_citations(&place.handbook()).unwrap();
+    place.store.lock_citations(&Principal::operator(), &place.handbook()).unwrap();
     assert_eq!(place.read("handbook/ragdb.lock"), lock);
 }
 
@@ -135,7 +135,7 @@ fn what_does_not_stand_is_not_locked() {
     let place = Place::new();
     place.write("handbook/page.md", "guide/keys.md#L1 guide/keys.md#L7-L99 guide/none.md#L1 guide/keys.md#L3\n");
     place.write("docs/guide/keys.md", KEYS.replace("90", "30"));
-    let report = place.store.lock_citations(&place.handbook()).unwrap();
+    let report = place.store.lock_citations(&Principal::operator(), &place.handbook()).unwrap();
     let expected = [
         ("guide/keys.md#L1", "current"),
         ("guide/keys.md#L7-L99", "unknown"),
@@ -151,7 +151,7 @@ fn what_does_not_stand_is_not_locked() {
 fn moved_lines_are_anchored_again_and_nothing_else_changes() {
     let place = Place::locked();
     place.write("docs/guide/keys.md", KEYS.replace("# Keys\n", "# Keys\n\nNew.\nNewer.\n"));
-    let report = place.store.check_citations(&place.handbook(), true).unwrap();
+    let report = place.store.check_citations(&Principal::operator(), &place.handbook(), true).unwrap();
     assert!(report.holds(), "{report:?}");
     let changed: Vec<(&str, &str)> = report.reanchored.iter().map(|it| (it.from.as_str(), it.to.as_str())).collect();
     let expected =
@@ -164,7 +164,7 @@ fn moved_lines_are_anchored_again_and_nothing_else_changes() {
     assert!(place.check().holds());
     // Nothing more to do, and nothing is written.
     let lock = place.read("handbook/ragdb.lock");
-    let again = place.store.check_citations(&place.handbook(), true).unwrap();
+    let again = place.store.check_citations(&Principal::operator(), &place.handbook(), true).unwrap();
     assert_eq!((again.reanchored.len(), place.read("handbook/ragdb.lock")), (0, lock));
     let left: Vec<_> = fs::read_dir(&place.handbook()[0]).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
@@ -176,9 +176,9 @@ fn a_document_that_cites_itself_is_checked_after_it_changed() {
     place.write("docs/index.md", "# Index\n\nSee guide/keys.md#L3.\n\nAnd index.md#L3.\n");
     place.sync();
     let docs = [place.folder.path().join("docs")];
-    assert!(place.store.lock_citations(&docs).unwrap().holds());
+    assert!(place.store.lock_citations(&Principal::operator(), &docs).unwrap().holds());
     place.write("docs/guide/keys.md", format!("New.\n{KEYS}"));
-    let report = place.store.check_citations(&docs, true).unwrap();
+    let report = place.store.check_citations(&Principal::operator(), &docs, true).unwrap();
     assert_eq!(statuses(&report), [("guide/keys.md#L4", "current"), ("index.md#L3", "stale")]);
     assert_eq!(report.reanchored.len(), 1);
 }
@@ -190,15 +190,15 @@ fn citations_that_would_be_written_alike_are_left_alone() {
     place.sync();
     let prose = "guide/keys.md#L3 and guide/keys.md#L4.\n";
     place.write("handbook/page.md", prose);
-    assert!(place.store.lock_citations(&place.handbook()).unwrap().holds());
+    assert!(place.store.lock_citations(&Principal::operator(), &place.handbook()).unwrap().holds());
     // What was on line 3 is on line 4; what was on line 4 is gone.
     place.write("docs/guide/keys.md", "# Keys\n\nNew.\nOne.\nThree.\n");
-    let report = place.store.check_citations(&place.handbook(), true).unwrap();
+    let report = place.store.check_citations(&Principal::operator(), &place.handbook(), true).unwrap();
     assert_eq!(statuses(&report), [("guide/keys.md#L3", "moved"), ("guide/keys.md#L4", "stale")]);
     assert_eq!((report.reanchored.len(), place.read("handbook/page.md").as_str()), (0, prose));
     // Where both moved, both are written anew.
     place.write("docs/guide/keys.md", "# Keys\n\nNew.\nOne.\nTwo.\n");
-    let report = place.store.check_citations(&place.handbook(), true).unwrap();
+    let report = place.store.check_citations(&Principal::operator(), &place.handbook(), true).unwrap();
     assert_eq!(statuses(&report), [("guide/keys.md#L4", "current"), ("guide/keys.md#L5", "current")]);
 }
 
@@ -210,7 +210,7 @@ fn a_path_of_two_sources_must_be_told_apart() {
     let sources = SyncSources::Folders(folders.to_vec());
     place.store.sync(&SyncRequest { sources, ..SyncRequest::default() }).unwrap();
     place.write("handbook/page.md", "guide/keys.md#L3 more:guide/keys.md#L3 [x](../docs/guide/keys.md#L3)\n");
-    let report = place.store.lock_citations(&place.handbook()).unwrap();
+    let report = place.store.lock_citations(&Principal::operator(), &place.handbook()).unwrap();
     let found: Vec<_> =
         report.links.iter().map(|it| (it.status.as_str(), it.source_id.as_deref().unwrap_or(""))).collect();
     assert_eq!(found, [("unknown", ""), ("current", "more"), ("current", "docs")], "{report:?}");
@@ -226,18 +226,21 @@ fn a_path_of_two_sources_must_be_told_apart() {
 fn a_lock_that_is_none(#[case] text: &str, #[case] code: &str) {
     let place = Place::locked();
     place.write("handbook/ragdb.lock", text);
-    let refused = place.store.check_citations(&place.handbook(), true);
+    let refused = place.store.check_citations(&Principal::operator(), &place.handbook(), true);
     assert_eq!(refused.map_err(|error| error.code()), Err(code));
 }
 
 #[test]
 fn a_folder_without_a_lock_and_a_lock_that_is_a_link() {
     let place = Place::new();
-    let refused = place.store.check_citations(&place.handbook(), false);
+    let refused = place.store.check_citations(&Principal::operator(), &place.handbook(), false);
     assert!(matches!(refused, Err(Error::NotFound { .. })), "{refused:?}");
     place.write("elsewhere", r#"{"format": 1, "citations": []}"#);
     std::os::unix::fs::symlink(place.folder.path().join("elsewhere"), place.handbook()[0].join("ragdb.lock")).unwrap();
-    assert_eq!(place.store.check_citations(&place.handbook(), false).map_err(|error| error.code()), Err("invalid"));
+    assert_eq!(
+        place.store.check_citations(&Principal::operator(), &place.handbook(), false).map_err(|error| error.code()),
+        Err("invalid")
+    );
 }
 
 #[test]
@@ -254,13 +257,14 @@ fn a_rewriting_that_stopped_is_finished_by_the_next() {
     let place = Place::new();
     place.write("handbook/page.md", "guide/keys.md#L3 and guide/keys.md#L4.\n");
     place.write("handbook/second.md", "guide/keys.md#L8.\n");
-    assert!(place.store.lock_citations(&place.handbook()).unwrap().holds());
+    assert!(place.store.lock_citations(&Principal::operator(), &place.handbook()).unwrap().holds());
     place.write("docs/guide/keys.md", KEYS.replace("# Keys\n", "# Keys\nNew.\n"));
     // The second document can't be replaced once the first one is.
     let second = place.handbook()[0].join("second.md");
     fs::hard_link(&second, place.folder.path().join("other")).unwrap();
     let lock = place.read("handbook/ragdb.lock");
-    let refused = place.store.check_citations(&place.handbook(), true).map_err(|error| error.code());
+    let refused =
+        place.store.check_citations(&Principal::operator(), &place.handbook(), true).map_err(|error| error.code());
     assert_eq!(refused, Err("not_replaceable"));
     assert_eq!(
         (place.read("handbook/ragdb.lock"), place.read("handbook/page.md").contains("#L5")),
@@ -287,7 +291,7 @@ fn a_rewriting_that_stopped_is_finished_by_the_next() {
         statuses(&place.check()),
         [("guide/keys.md#L4", "current"), ("guide/keys.md#L5", "current"), ("guide/keys.md#L8", "moved")]
     );
-    let report = place.store.check_citations(&place.handbook(), true).unwrap();
+    let report = place.store.check_citations(&Principal::operator(), &place.handbook(), true).unwrap();
     assert!(report.holds() && report.reanchored.len() == 1, "{report:?}");
     assert!(!place.read("handbook/ragdb.lock").contains("rewritten"));
     assert!(place.check().holds());
@@ -298,14 +302,17 @@ fn what_is_locked_of_an_unread_document_stays() {
     let place = Place::locked();
     let lock = place.read("handbook/ragdb.lock");
     fs::write(place.handbook()[0].join("page.md"), [0xff, 0xfe]).unwrap();
-    assert!(!place.store.lock_citations(&place.handbook()).unwrap().holds());
+    assert!(!place.store.lock_citations(&Principal::operator(), &place.handbook()).unwrap().holds());
     assert_eq!(place.read("handbook/ragdb.lock"), lock);
     assert!(place.check().links.is_empty());
     // Also where another document is rewritten.
     place.write("handbook/other.md", "guide/keys.md#L3\n");
-    place.store.lock_citations(&place.handbook()).unwrap();
+    place.store.lock_citations(&Principal::operator(), &place.handbook()).unwrap();
     place.write("docs/guide/keys.md", format!("New.\n{KEYS}"));
-    assert_eq!(place.store.check_citations(&place.handbook(), true).unwrap().reanchored.len(), 1);
+    assert_eq!(
+        place.store.check_citations(&Principal::operator(), &place.handbook(), true).unwrap().reanchored.len(),
+        1
+    );
     assert_eq!(place.read("handbook/ragdb.lock").matches("\"page.md\"").count(), 3);
 }
 
@@ -314,7 +321,7 @@ fn what_can_not_be_locked_anew_stays_locked() {
     let place = Place::locked();
     let lock = place.read("handbook/ragdb.lock");
     fs::rename(place.folder.path().join("docs"), place.folder.path().join("away")).unwrap();
-    let report = place.store.lock_citations(&place.handbook()).unwrap();
+    let report = place.store.lock_citations(&Principal::operator(), &place.handbook()).unwrap();
     assert!(!report.holds());
     assert!(report.links.iter().all(|link| link.detail.ends_with("; the lock keeps what it had")), "{report:?}");
     assert_eq!(place.read("handbook/ragdb.lock"), lock);
@@ -328,9 +335,9 @@ fn lines_at_no_certain_place_are_left_to_a_person(#[case] now: &str, #[case] lin
     place.write("docs/guide/keys.md", format!("a word\n\n\n\n{line}\n"));
     place.sync();
     place.write("handbook/page.md", "guide/keys.md#L5\n");
-    assert!(place.store.lock_citations(&place.handbook()).unwrap().holds());
+    assert!(place.store.lock_citations(&Principal::operator(), &place.handbook()).unwrap().holds());
     place.write("docs/guide/keys.md", now);
-    let report = place.store.check_citations(&place.handbook(), true).unwrap();
+    let report = place.store.check_citations(&Principal::operator(), &place.handbook(), true).unwrap();
     assert_eq!((statuses(&report), report.reanchored.len()), (vec![("guide/keys.md#L5", "moved")], 0));
     assert!(report.links[0].detail.contains(places), "{}", report.links[0].detail);
     assert_eq!(place.read("handbook/page.md"), "guide/keys.md#L5\n");
@@ -340,7 +347,7 @@ fn lines_at_no_certain_place_are_left_to_a_person(#[case] now: &str, #[case] lin
 fn blank_lines_are_not_locked() {
     let place = Place::new();
     place.write("handbook/page.md", "guide/keys.md#L2\n");
-    let report = place.store.lock_citations(&place.handbook()).unwrap();
+    let report = place.store.lock_citations(&Principal::operator(), &place.handbook()).unwrap();
     assert_eq!(statuses(&report), [("guide/keys.md#L2", "unlocked")]);
     assert!(report.links[0].detail.contains("blank"));
 }
@@ -360,7 +367,7 @@ fn a_lock_that_is_not_to_be_replaced(#[case] what: &str) {
         "hard links" => fs::hard_link(&lock, place.folder.path().join("elsewhere")).unwrap(),
         _ => fs::set_permissions(&lock, std::os::unix::fs::PermissionsExt::from_mode(0o444)).unwrap(),
     }
-    let refused = place.store.lock_citations(&place.handbook()).unwrap_err();
+    let refused = place.store.lock_citations(&Principal::operator(), &place.handbook()).unwrap_err();
     let expected = if what == "symbolic link" { "invalid" } else { "not_replaceable" };
     assert_eq!(refused.code(), expected);
     assert!(expected == "invalid" || refused.to_string().contains(what), "{refused}");

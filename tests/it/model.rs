@@ -9,7 +9,7 @@ use std::path::Path;
 
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
-use ragdb::{Bm25Policy, CiteStatus, SourceConfig, Store, SyncRequest, SyncSources, Trust, UnsafeScope};
+use ragdb::{Bm25Policy, CiteStatus, Principal, SourceConfig, Store, SyncRequest, SyncSources, Trust, UnsafeScope};
 
 use crate::world::{Content, World, answer, assert_sound, rows, value, write};
 use document::{Block, Document, block, document, query, title, word};
@@ -270,11 +270,11 @@ impl Model {
             assert_eq!(text[start..end], row[4], "{}", row[0]);
         }
         for id in self.history.live_chunks().take(3) {
-            let cited = self.store().cite(id).expect("it is a chunk id");
+            let cited = self.store().cite(&Principal::operator(), id).expect("it is a chunk id");
             assert_eq!(cited.status, CiteStatus::Current, "{cited:?}");
         }
         for id in self.history.dead_chunks().take(3) {
-            let cited = self.store().cite(&id).expect("it is a chunk id");
+            let cited = self.store().cite(&Principal::operator(), &id).expect("it is a chunk id");
             assert_eq!(cited.status, CiteStatus::Deleted, "{cited:?}");
             assert_eq!(cited.text, None);
         }
@@ -284,7 +284,7 @@ impl Model {
     fn check_against_fresh(&self, queries: &[String]) {
         if self.tree.is_empty() {
             // A first sync of nothing publishes nothing.
-            assert_eq!(self.store().status().expect("a status").documents, 0);
+            assert_eq!(self.store().status(&Principal::operator()).expect("a status").documents, 0);
             return;
         }
         let path = self.world.path().join("fresh.db");
@@ -349,7 +349,7 @@ fn check_rows(store: &Store) {
              AND f.start_byte = c.unsafe_reason ->> 'start_byte' AND f.end_byte = c.unsafe_reason ->> 'end_byte'
          )",
     );
-    let average = store.status().expect("a status");
+    let average = store.status(&Principal::operator()).expect("a status");
     assert_eq!(average.indexed_chunks.to_string(), value(store, "SELECT count(*) FROM chunks WHERE token_count > 0"));
 }
 

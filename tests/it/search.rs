@@ -1,7 +1,8 @@
 //! What a search finds, in which order, and what it refuses.
 
 use ragdb::{
-    Bm25Policy, ChunkSettings, Config, ExpectedPolicy, SearchRequest, Store, SyncRequest, SyncSources, UnsafeScope,
+    Bm25Policy, ChunkSettings, Config, ExpectedPolicy, Principal, SearchRequest, Store, SyncRequest, SyncSources,
+    UnsafeScope,
 };
 use rstest::rstest;
 
@@ -42,7 +43,10 @@ fn world() -> World {
 fn a_query_finds_what_it_says(#[case] query: &str, #[case] expected: &[&str]) {
     let world = world();
     world.sync();
-    let result = world.store().search(&SearchRequest { floor: Some(0.0), ..SearchRequest::new(query) }).unwrap();
+    let result = world
+        .store()
+        .search(&Principal::operator(), &SearchRequest { floor: Some(0.0), ..SearchRequest::new(query) })
+        .unwrap();
     let mut found: Vec<String> = result.hits.iter().map(|hit| hit.citation().to_string()).collect();
     found.sort();
     let without_lines: Vec<&str> = found.iter().map(String::as_str).collect();
@@ -75,7 +79,7 @@ fn equal_hits_of_two_sources_come_in_one_order_however_the_store_was_made() {
     assert_eq!(answer(&store, "same text", None), answer(&fresh, "same text", None));
     let one = SearchRequest { top_k: 1, ..SearchRequest::new("same text") };
     for store in [&store, &fresh] {
-        assert_eq!(store.search(&one).unwrap().hits[0].source_id, "docs");
+        assert_eq!(store.search(&Principal::operator(), &one).unwrap().hits[0].source_id, "docs");
     }
 }
 
@@ -92,7 +96,7 @@ fn equal_hits_of_two_sources_come_in_one_order_however_the_store_was_made() {
 fn a_search_under_other_settings_is_refused(#[case] expected: ExpectedPolicy, #[case] searches: bool) {
     let world = World::synced();
     let request = SearchRequest { expected_policy: Some(expected), ..SearchRequest::new("key") };
-    match world.store().search(&request) {
+    match world.store().search(&Principal::operator(), &request) {
         Ok(_) => assert!(searches),
         Err(error) => assert!(!searches && error.code() == "policy_mismatch", "{error}"),
     }
@@ -124,7 +128,10 @@ fn what_a_configuration_synced_it_may_search() {
         };
         store.sync(&request).unwrap();
         let search = SearchRequest { expected_policy: Some(expected), ..SearchRequest::new("find") };
-        assert_eq!(store.search(&search).unwrap_or_else(|error| panic!("{yaml}: {error}")).hits.len(), 1);
+        assert_eq!(
+            store.search(&Principal::operator(), &search).unwrap_or_else(|error| panic!("{yaml}: {error}")).hits.len(),
+            1
+        );
         assert!(!store.sync(&request).unwrap().published, "{yaml}");
     }
 }
@@ -140,7 +147,7 @@ fn fewer_hits_are_the_first_of_more() {
     let store = world.store();
     let search = |top_k| {
         let request = SearchRequest { top_k, ..SearchRequest::new("server disk") };
-        let hits = store.search(&request).unwrap().hits;
+        let hits = store.search(&Principal::operator(), &request).unwrap().hits;
         hits.into_iter().map(|hit| (hit.chunk_id, hit.score.to_bits())).collect::<Vec<_>>()
     };
     let all = search(100);
@@ -148,5 +155,11 @@ fn fewer_hits_are_the_first_of_more() {
     for top_k in [1, 2, 7, 39, 40] {
         assert_eq!(search(top_k), all[..top_k]);
     }
-    assert_eq!(store.search(&SearchRequest { top_k: 0, ..SearchRequest::new("x") }).unwrap_err().code(), "invalid");
+    assert_eq!(
+        store
+            .search(&Principal::operator(), &SearchRequest { top_k: 0, ..SearchRequest::new("x") })
+            .unwrap_err()
+            .code(),
+        "invalid"
+    );
 }

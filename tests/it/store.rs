@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use ragdb::{CheckRequest, SearchRequest, Store, SyncRequest, SyncSources, UNSAFE_RULES_VERSION};
+use ragdb::{CheckRequest, Principal, SearchRequest, Store, SyncRequest, SyncSources, UNSAFE_RULES_VERSION};
 use rstest::rstest;
 use rusqlite::Connection;
 
@@ -120,7 +120,7 @@ fn a_damaged_store_gives_a_typed_error_and_keeps_its_bytes() {
         fs::write(&path, bytes).unwrap();
         let request = SyncRequest { sources: SyncSources::Folders(vec![world.docs()]), ..SyncRequest::default() };
         let tried = Store::open(&path).and_then(|store| {
-            let searched = store.search(&SearchRequest::new("key")).map(drop);
+            let searched = store.search(&Principal::operator(), &SearchRequest::new("key")).map(drop);
             let synced = store.sync(&request).map(drop);
             searched.and(synced)
         });
@@ -142,9 +142,9 @@ fn a_store_is_its_owners_and_complete_from_the_start() {
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     let mode = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
     assert_eq!(Connection::open(&path).unwrap().query_row("PRAGMA journal_mode", [], mode).unwrap(), "wal");
-    assert_eq!(store.search(&SearchRequest::new("x")).unwrap_err().code(), "not_found");
-    assert!(store.log(None).unwrap().is_empty());
-    assert_eq!(store.status().unwrap().documents, 0);
+    assert_eq!(store.search(&Principal::operator(), &SearchRequest::new("x")).unwrap_err().code(), "not_found");
+    assert!(store.log(&Principal::operator(), None).unwrap().is_empty());
+    assert_eq!(store.status(&Principal::operator()).unwrap().documents, 0);
     drop(store);
     let listed = names(folder.path());
     assert!(listed.iter().all(|name| name.starts_with("new.db")), "{listed:?}");
@@ -168,7 +168,7 @@ fn a_path_is_a_path_whatever_is_in_it(#[case] name: &str) {
     assert_eq!(store.sync(&world.request()).unwrap().generation, Some(1));
     drop(store);
     let store = Store::open_read_only(&path).unwrap();
-    assert_eq!(store.search(&SearchRequest::new("find")).unwrap().hits.len(), 1);
+    assert_eq!(store.search(&Principal::operator(), &SearchRequest::new("find")).unwrap().hits.len(), 1);
     assert_eq!(store.sync(&world.request()).unwrap_err().code(), "read_only");
     assert!(path.is_file());
     let others = names(world.path()).into_iter().filter(|other| other != "docs" && !other.starts_with(name));
@@ -189,7 +189,7 @@ fn what_a_killed_program_left_is_opened_at_the_last_generation() {
         let (_folder, path) = copy(&world);
         fs::write(path.with_file_name("it.db-wal"), &wal[..kept]).unwrap();
         let store = Store::open(&path).unwrap();
-        assert_eq!(store.log(None).unwrap().len(), generations);
+        assert_eq!(store.log(&Principal::operator(), None).unwrap().len(), generations);
         assert_eq!(value(&store, "SELECT integrity_check FROM pragma_integrity_check"), "ok");
     }
 }
@@ -214,10 +214,10 @@ fn sql_reads_and_nothing_else() {
         "-- nothing",
         "SELECT",
     ] {
-        assert_eq!(store.sql(sql).unwrap_err().code(), "invalid", "{sql}");
+        assert_eq!(store.sql(&Principal::operator(), sql).unwrap_err().code(), "invalid", "{sql}");
     }
     for audit in ragdb::audits() {
-        store.sql(audit.sql).unwrap_or_else(|error| panic!("{}: {error}", audit.name));
+        store.sql(&Principal::operator(), audit.sql).unwrap_or_else(|error| panic!("{}: {error}", audit.name));
     }
     let unequal = "WITH x (a) AS (VALUES (1)) SELECT chunk_id FROM chunks, x WHERE ragdb_sha256(text) <> content_hash";
     assert!(rows(&store, unequal).is_empty());
@@ -248,7 +248,7 @@ fn the_sqlite3_program_shows_what_is_in_a_store() {
     let text = "A request may be 8 MB.";
     let chunk =
         show("SELECT chunk_id, content_hash, citation, generation_added FROM provenance WHERE text LIKE '%8 MB%'");
-    let cited = world.store().cite("guide/limits.md#L3").unwrap();
+    let cited = world.store().cite(&Principal::operator(), "guide/limits.md#L3").unwrap();
     assert_eq!(cited.text.as_deref(), Some(text));
     let document = ragdb::DocumentId::new("docs", "guide/limits.md").to_string();
     assert!(chunk[0][0].starts_with(&format!("{document}:{}:0", &chunk[0][1][..16])), "{chunk:?}");
@@ -287,20 +287,23 @@ fn older_store(folder: &Path, version: i64) -> Store {
 fn an_older_tools_store_opens_searches_and_migrates(#[case] version: i64) {
     let folder = tempfile::tempdir().unwrap();
     let store = older_store(folder.path(), version);
-    let policy = store.status().unwrap().policy.unwrap();
-    match store.search(&SearchRequest::new("rotate a key")) {
+    let policy = store.status(&Principal::operator()).unwrap().policy.unwrap();
+    match store.search(&Principal::operator(), &SearchRequest::new("rotate a key")) {
         Ok(result) => {
             let hit = &result.hits[0];
             assert_eq!(hit.path, "guide/keys.md");
-            assert_eq!(store.cite(&hit.chunk_id.to_string()).unwrap().text.as_deref(), Some(&*hit.text));
+            assert_eq!(
+                store.cite(&Principal::operator(), &hit.chunk_id.to_string()).unwrap().text.as_deref(),
+                Some(&*hit.text)
+            );
         }
         Err(error) => {
             let same = policy.lexer_version == ragdb::LEXER_VERSION && policy.unsafe_rules == UNSAFE_RULES_VERSION;
             assert!(error.code() == "policy_mismatch" && !same, "{error}");
         }
     }
-    assert_eq!(store.log(None).unwrap().len(), 2);
-    assert_eq!(store.cite("zh/keys.md#L3").unwrap().status, ragdb::CiteStatus::Deleted);
+    assert_eq!(store.log(&Principal::operator(), None).unwrap().len(), 2);
+    assert_eq!(store.cite(&Principal::operator(), "zh/keys.md#L3").unwrap().status, ragdb::CiteStatus::Deleted);
     let report = store.check(&CheckRequest { sources: false, deep: false }).unwrap();
     assert!(report.ok, "{report:#?}");
 }
@@ -309,7 +312,7 @@ fn an_older_tools_store_opens_searches_and_migrates(#[case] version: i64) {
 fn a_store_from_before_the_unsafe_gate_is_rebuilt_by_the_next_sync() {
     let folder = tempfile::tempdir().unwrap();
     let store = older_store(folder.path(), 1);
-    let error = store.search(&SearchRequest::new("key")).unwrap_err();
+    let error = store.search(&Principal::operator(), &SearchRequest::new("key")).unwrap_err();
     assert!(error.to_string().contains("unsafe_rules is 0 in the store and 1 here"), "{error}");
     let docs = folder.path().join("docs");
     crate::world::write(&docs.join("guide/keys.md"), b"# Keys\n\nRotate a key every 90 days.\n");
@@ -317,7 +320,7 @@ fn a_store_from_before_the_unsafe_gate_is_rebuilt_by_the_next_sync() {
     let report = store.sync(&SyncRequest::default()).unwrap();
     assert_eq!(report.rebuilt, ["unsafe_rules is 0 in the store and 1 here"]);
     assert_eq!(report.unsafe_documents, 1);
-    let hits = store.search(&SearchRequest::new("key")).unwrap().hits;
+    let hits = store.search(&Principal::operator(), &SearchRequest::new("key")).unwrap().hits;
     assert_eq!(hits.iter().map(|hit| &*hit.path).collect::<Vec<_>>(), ["guide/keys.md"]);
     assert_sound(&store);
 }

@@ -8,7 +8,7 @@ mod together;
 use std::fs;
 use std::time::Duration;
 
-use ragdb::{ChunkSettings, Error, SearchRequest, Store, SyncRequest, SyncSources};
+use ragdb::{ChunkSettings, Error, Principal, SearchRequest, Store, SyncRequest, SyncSources};
 
 use crate::world::{Content, World, rows, value};
 
@@ -69,14 +69,14 @@ fn what_another_lexer_indexed_is_not_searched_until_a_sync_rebuilds_it() {
     let conn = rusqlite::Connection::open(world.db()).unwrap();
     let set = "UPDATE settings SET value = ?2 WHERE key = ?1";
     conn.execute(set, ["policy", &other]).unwrap();
-    assert_eq!(store.search(&SearchRequest::new("key")).unwrap_err().code(), "damaged");
+    assert_eq!(store.search(&Principal::operator(), &SearchRequest::new("key")).unwrap_err().code(), "damaged");
     conn.execute(set, ["policy_digest", &ragdb::Digest::of(&other).to_string()]).unwrap();
-    let refused = store.search(&SearchRequest::new("key")).unwrap_err();
+    let refused = store.search(&Principal::operator(), &SearchRequest::new("key")).unwrap_err();
     assert_eq!(refused.code(), "policy_mismatch");
     assert!(refused.to_string().contains("lexer_version is 999"), "{refused}");
     let report = store.sync(&world.request()).unwrap();
     assert_eq!((report.generation, report.rebuilt.len()), (Some(2), 1));
-    assert!(!store.search(&SearchRequest::new("key")).unwrap().hits.is_empty());
+    assert!(!store.search(&Principal::operator(), &SearchRequest::new("key")).unwrap().hits.is_empty());
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_failed_file_stops_the_sync_and_lists_all_failures() {
     let listed: Vec<_> = failures.iter().map(|failure| (failure.path.as_str(), failure.code)).collect();
     assert_eq!(listed, [("guide/keys.md", "not_utf8"), ("zh/new.md", "empty")]);
     assert!(failures.iter().all(|failure| failure.source_id == "docs"), "{failures:?}");
-    assert_eq!(store.log(None).unwrap().len(), 1);
+    assert_eq!(store.log(&Principal::operator(), None).unwrap().len(), 1);
     before.assert_equals(&Content::of(&store), "after the failed sync");
 }
 
@@ -108,8 +108,11 @@ fn keep_going_keeps_the_last_good_version_and_lists_what_is_stale() {
     assert_eq!((report.generation, report.documents.added, report.documents.unchanged), (Some(2), 1, 3));
     assert_eq!((report.documents.failed, report.failures.len()), (1, 1));
     assert_eq!(stale(&store), [["guide/keys.md", "not_utf8", "1", "2"]]);
-    assert!(!store.search(&SearchRequest::new("rotate keys")).unwrap().hits.is_empty(), "the old version is found");
-    assert_eq!(store.show(2).unwrap().failures.len(), 1);
+    assert!(
+        !store.search(&Principal::operator(), &SearchRequest::new("rotate keys")).unwrap().hits.is_empty(),
+        "the old version is found"
+    );
+    assert_eq!(store.show(&Principal::operator(), 2).unwrap().failures.len(), 1);
 
     // Nothing changed: it is stale still.
     let again = store.sync(&going).unwrap();
@@ -145,7 +148,7 @@ fn a_rebuild_refuses_to_mix_policies_where_a_document_cannot_be_read() {
     let chunking = ChunkSettings { max_chars: Some(40), ..ChunkSettings::default() };
     let request = SyncRequest { keep_going: true, chunking, ..world.request() };
     assert_eq!(world.store().sync(&request).unwrap_err().code(), "rebuild_needs_all_files");
-    assert_eq!(world.store().log(None).unwrap().len(), 1);
+    assert_eq!(world.store().log(&Principal::operator(), None).unwrap().len(), 1);
 }
 
 #[test]
@@ -153,16 +156,16 @@ fn documents_without_a_word_are_kept_and_never_found() {
     let world = World::new(&[("a.md", "# Heading\n"), ("—.md", "—\n\n* * *\n")]);
     assert_eq!(world.sync().generation, Some(1));
     let store = world.store();
-    let status = store.status().unwrap();
+    let status = store.status(&Principal::operator()).unwrap();
     assert_eq!((status.documents, status.indexed_chunks), (2, 0));
-    assert_eq!(store.search(&SearchRequest::new("heading")).unwrap().hits.len(), 0);
+    assert_eq!(store.search(&Principal::operator(), &SearchRequest::new("heading")).unwrap().hits.len(), 0);
     world.write("a.md", "# Heading\n\nWords.\n");
     world.sync();
-    assert_eq!(store.search(&SearchRequest::new("words")).unwrap().hits.len(), 1);
+    assert_eq!(store.search(&Principal::operator(), &SearchRequest::new("words")).unwrap().hits.len(), 1);
     world.write("a.md", "# Heading\n");
     world.sync();
-    assert_eq!(store.search(&SearchRequest::new("words")).unwrap().hits.len(), 0);
-    assert_eq!(store.status().unwrap().indexed_chunks, 0);
+    assert_eq!(store.search(&Principal::operator(), &SearchRequest::new("words")).unwrap().hits.len(), 0);
+    assert_eq!(store.status(&Principal::operator()).unwrap().indexed_chunks, 0);
 }
 
 #[test]
@@ -171,7 +174,7 @@ fn a_line_of_more_words_than_a_length_can_hold_comes_and_goes() {
     let world = World::new(&[("long.md", &long), ("a.md", "# A\n\nA short text with a word.\n")]);
     world.sync();
     let store = world.store();
-    assert_eq!(store.search(&SearchRequest::new("word")).unwrap().hits.len(), 2);
+    assert_eq!(store.search(&Principal::operator(), &SearchRequest::new("word")).unwrap().hits.len(), 2);
     world.write("long.md", format!("{long}more"));
     world.sync();
     world.write("long.md", "Short again.\n");
@@ -179,7 +182,10 @@ fn a_line_of_more_words_than_a_length_can_hold_comes_and_goes() {
     let fresh = Store::create(world.path().join("fresh.db")).unwrap();
     fresh.sync(&world.request()).unwrap();
     Content::of(&store).assert_equals(&Content::of(&fresh), "after the long line went");
-    assert_eq!(store.status().unwrap().average_length.to_bits(), fresh.status().unwrap().average_length.to_bits());
+    assert_eq!(
+        store.status(&Principal::operator()).unwrap().average_length.to_bits(),
+        fresh.status(&Principal::operator()).unwrap().average_length.to_bits()
+    );
 }
 
 #[test]
@@ -191,7 +197,11 @@ fn text_behind_a_bare_heading_is_found_when_all_that_was_indexed_before_is_gone(
     world.sync();
     let store = world.store();
     for (query, count) in [("words", 1), ("last", 1), ("heading", 2), ("text", 0)] {
-        assert_eq!(store.search(&SearchRequest::new(query)).unwrap().hits.len(), count, "{query}");
+        assert_eq!(
+            store.search(&Principal::operator(), &SearchRequest::new(query)).unwrap().hits.len(),
+            count,
+            "{query}"
+        );
     }
     let fresh = Store::create(world.path().join("fresh.db")).unwrap();
     fresh.sync(&world.request()).unwrap();
@@ -210,7 +220,7 @@ fn a_path_in_another_unicode_composition_is_the_same_document() {
     assert_eq!((report.documents.updated, report.documents.added, report.documents.deleted), (1, 0, 0), "{report:?}");
     assert_eq!(rows(&store, "SELECT chunk_id FROM chunks ORDER BY chunk_id"), before);
     for path in ["caf\u{e9}/r\u{e9}sum\u{e9}.md#L3", "cafe\u{301}/re\u{301}sume\u{301}.md#L3"] {
-        assert_eq!(store.cite(path).unwrap().status, ragdb::CiteStatus::Current, "{path}");
+        assert_eq!(store.cite(&Principal::operator(), path).unwrap().status, ragdb::CiteStatus::Current, "{path}");
     }
     let fresh = Store::create(world.path().join("fresh.db")).unwrap();
     fresh.sync(&world.request()).unwrap();
@@ -254,7 +264,13 @@ fn more_threads_than_connections_may_search() {
         for _ in 0..24 {
             scope.spawn(|| {
                 for _ in 0..5 {
-                    assert!(!store.search(&SearchRequest::new("rotate keys")).unwrap().hits.is_empty());
+                    assert!(
+                        !store
+                            .search(&Principal::operator(), &SearchRequest::new("rotate keys"))
+                            .unwrap()
+                            .hits
+                            .is_empty()
+                    );
                 }
             });
         }
@@ -279,6 +295,6 @@ fn what_a_configuration_leaves_out_stays_out_when_another_call_reads_its_sources
     let report = store.sync(&SyncRequest { sources, chunking, ..SyncRequest::default() }).unwrap();
     assert_eq!((report.documents.added, report.documents.updated), (1, 1));
     assert_eq!(rows(&store, "SELECT path FROM documents ORDER BY path"), [["a.md"], ["draft.md"]]);
-    assert!(store.search(&SearchRequest::new("secret")).unwrap().hits.is_empty());
+    assert!(store.search(&Principal::operator(), &SearchRequest::new("secret")).unwrap().hits.is_empty());
     crate::world::assert_sound(&store);
 }

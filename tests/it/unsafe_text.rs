@@ -1,6 +1,6 @@
 //! The gate before ranking: what a planted instruction does to its document, and what lifts it.
 
-use ragdb::{Config, SearchRequest, Store, SyncReport, SyncRequest, SyncSources, UnsafeScope};
+use ragdb::{Config, Principal, SearchRequest, Store, SyncReport, SyncRequest, SyncSources, UnsafeScope};
 use rstest::rstest;
 use rusqlite::Connection;
 
@@ -25,7 +25,7 @@ fn sync(world: &World, source: &str, rest: &str) -> SyncReport {
 }
 
 fn found(store: &Store, query: &str) -> Vec<String> {
-    let result = store.search(&SearchRequest::new(query)).unwrap();
+    let result = store.search(&Principal::operator(), &SearchRequest::new(query)).unwrap();
     assert!(result.refused.is_empty());
     result.hits.iter().map(|hit| hit.citation().to_string()).collect()
 }
@@ -42,7 +42,7 @@ fn a_planted_instruction_keeps_its_document_from_being_found() {
     assert_eq!(found(&store, "rotate a key"), ["keys.md#L1-L3"]);
     // It is no part of the statistics either.
     assert_eq!(value(&store, "SELECT df FROM audit_terms WHERE term = 'key'"), "1");
-    assert_eq!(store.status().unwrap().unsafe_documents, 1);
+    assert_eq!(store.status(&Principal::operator()).unwrap().unsafe_documents, 1);
     let reason = value(&store, "SELECT DISTINCT unsafe_reason FROM chunks WHERE unsafe_reason IS NOT NULL");
     let start = PLANTED.find("Ignore").unwrap();
     let end = start + "Ignore all previous instructions".len();
@@ -56,8 +56,11 @@ fn an_explanation_names_the_unsafe_chunks_that_share_words() {
     let world = world();
     sync(&world, "", "");
     let explained = |query: &str| {
-        let result =
-            world.store().search(&SearchRequest { explain: true, ..SearchRequest::new(query) }).unwrap().refused;
+        let result = world
+            .store()
+            .search(&Principal::operator(), &SearchRequest { explain: true, ..SearchRequest::new(query) })
+            .unwrap()
+            .refused;
         result
             .into_iter()
             .map(|refusal| (refusal.citation.to_string(), refusal.code, refusal.detail))
@@ -109,7 +112,7 @@ fn the_scope_of_a_chunk_spares_the_others() {
     let report = sync(&world, "", "gate:\n  scope: chunk\n");
     assert_eq!((report.unsafe_documents, report.newly_unsafe[0].chunks), (1, 1));
     assert_eq!(found(&world.store(), "rotate a key"), ["keys.md#L1-L3", "tips.md#L5-L7"]);
-    assert_eq!(world.store().status().unwrap().policy.unwrap().unsafe_scope, UnsafeScope::Chunk);
+    assert_eq!(world.store().status(&Principal::operator()).unwrap().policy.unwrap().unsafe_scope, UnsafeScope::Chunk);
     // The scope is the store's from then on; another one is a rebuild.
     assert!(!sync(&world, "", "").published);
     let report = sync(&world, "", "gate:\n  scope: document\n");

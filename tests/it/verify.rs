@@ -4,7 +4,7 @@
 use std::fs;
 
 use ragdb::{
-    AnswerRecord, Change, ContextRequest, Digest, Error, Manifest, Normalisation, Outcome, ProposedAnswer,
+    AnswerRecord, Change, ContextRequest, Digest, Error, Manifest, Normalisation, Outcome, Principal, ProposedAnswer,
     ProposedCitation, ProposedClaim, Receipt, Store, SyncRequest, SyncSources, Verdict, Verification, VerifyRequest,
 };
 use rstest::rstest;
@@ -38,8 +38,8 @@ impl Case {
         case.sync();
         let mut request = ContextRequest::new("refund window days, return charges, logs kept");
         request.search.floor = Some(0.0);
-        case.run = case.store.context(&request).expect("evidence").manifest;
-        case.store.record_run(&case.run).expect("recorded");
+        case.run = case.store.context(&Principal::operator(), &request).expect("evidence").manifest;
+        case.store.record_run(&Principal::operator(), &case.run).expect("recorded");
         case
     }
 
@@ -54,13 +54,19 @@ impl Case {
 
     /// The label of the chunk that holds a text.
     fn label(&self, text: &str) -> &str {
-        let holds = |id: &str| self.store.cite(id).expect("a chunk").text.is_some_and(|it| it.contains(text));
+        let holds = |id: &str| {
+            self.store.cite(&Principal::operator(), id).expect("a chunk").text.is_some_and(|it| it.contains(text))
+        };
         &self.run.shown.iter().find(|shown| holds(&shown.chunk_id)).expect("it was shown").label
     }
 
     /// The id of a chunk that was not shown.
     fn hidden(&self) -> String {
-        let hits = self.store.search(&ragdb::SearchRequest::new("key rotated quarter")).expect("it searches").hits;
+        let hits = self
+            .store
+            .search(&Principal::operator(), &ragdb::SearchRequest::new("key rotated quarter"))
+            .expect("it searches")
+            .hits;
         assert!(self.run.shown.iter().all(|shown| shown.chunk_id != hits[0].chunk_id.to_string()));
         hits[0].chunk_id.to_string()
     }
@@ -78,7 +84,7 @@ impl Case {
     ) -> Verification {
         let answer = answer(claim, reference, quote);
         let request = VerifyRequest { normalise, ..VerifyRequest::new(&self.run, &answer) };
-        self.store.verify(&request).expect("it is judged")
+        self.store.verify(&Principal::operator(), &request).expect("it is judged")
     }
 
     fn tamper(&self, sql: &str) {
@@ -136,7 +142,7 @@ fn a_true_quote_is_verified_and_placed() {
     assert_eq!((span.start_char, span.end_char), (Some(span.start_byte), Some(span.end_byte)));
     assert_eq!(span.text, WINDOW_QUOTE);
     let start = usize::try_from(span.chunk_start_byte).expect("small");
-    let chunk = case.store.cite(&span.chunk_id).expect("a chunk").text.expect("its text");
+    let chunk = case.store.cite(&Principal::operator(), &span.chunk_id).expect("a chunk").text.expect("its text");
     assert!(chunk[start..].starts_with(WINDOW_QUOTE));
     assert_eq!((verification.dropped(), verification.text().as_str()), (Vec::new(), WINDOW));
 }
@@ -245,7 +251,7 @@ fn a_file_that_is_gone_from_its_folder_is_stale_whatever_is_allowed(#[case] link
     }
     let answer = answer(WINDOW, &label, Some(WINDOW_QUOTE));
     let request = VerifyRequest { allow_unverified_source: true, ..VerifyRequest::new(&case.run, &answer) };
-    assert_eq!(verdict(&case.store.verify(&request).expect("it is judged")), Verdict::Stale);
+    assert_eq!(verdict(&case.store.verify(&Principal::operator(), &request).expect("it is judged")), Verdict::Stale);
 }
 
 #[rstest]
@@ -284,7 +290,7 @@ fn a_source_that_can_t_be_read_is_stale_unless_that_is_allowed() {
     assert_eq!(verdict(&case.judge(WINDOW, &label.label, Some(WINDOW_QUOTE))), Verdict::Stale);
     let answer = answer(WINDOW, &label.label, Some(WINDOW_QUOTE));
     let request = VerifyRequest { allow_unverified_source: true, ..VerifyRequest::new(&case.run, &answer) };
-    let verification = case.store.verify(&request).expect("it is judged");
+    let verification = case.store.verify(&Principal::operator(), &request).expect("it is judged");
     assert_eq!(verdict(&verification), Verdict::Verified);
     assert_eq!(verification.published()[0].span.start_char, None);
     assert!(verification.unverified_source());
@@ -310,7 +316,7 @@ fn a_manifest_is_held_to_the_store() {
     assert_eq!(verdict(&case.judge(WINDOW, &label, Some(WINDOW_QUOTE))), Verdict::Integrity);
     case.run.store_id = "0".repeat(32);
     let answer = answer(WINDOW, &label, Some(WINDOW_QUOTE));
-    let refused = case.store.verify(&VerifyRequest::new(&case.run, &answer));
+    let refused = case.store.verify(&Principal::operator(), &VerifyRequest::new(&case.run, &answer));
     assert!(matches!(refused, Err(Error::Invalid { message }) if message.contains("another store")));
 }
 
@@ -340,7 +346,7 @@ fn a_claim_is_as_good_as_its_best_citation_and_an_answer_as_its_worst() {
     };
     let outcome = |claims: Vec<ProposedClaim>| {
         let answer = ProposedAnswer { claims };
-        case.store.verify(&VerifyRequest::new(&case.run, &answer)).expect("it is judged")
+        case.store.verify(&Principal::operator(), &VerifyRequest::new(&case.run, &answer)).expect("it is judged")
     };
     assert_eq!(outcome(vec![claim(WINDOW, &[&good])]).outcome(), Outcome::Verified);
     let both = outcome(vec![claim(WINDOW, &[&bad, &good])]);
@@ -359,9 +365,9 @@ fn warnings_are_kept() {
     let mut verification = case.judge(WINDOW, case.label("45 days"), Some(WINDOW_QUOTE));
     verification.claims[0].citations[0].warnings = vec!["but not on Sundays".into()];
     let record = AnswerRecord { verification: &verification, synthesiser: "external", stop_reason: None, calls: None };
-    case.store.record_answer(&record).expect("kept");
+    case.store.record_answer(&Principal::operator(), &record).expect("kept");
     let audit = ragdb::audits().iter().find(|audit| audit.name == "answers").expect("an audit");
-    let kept = format!("{:?}", case.store.sql(audit.sql).expect("rows").rows);
+    let kept = format!("{:?}", case.store.sql(&Principal::operator(), audit.sql).expect("rows").rows);
     assert!(kept.contains(r#"[\"but not on Sundays\"]"#), "{kept}");
     let receipt = Receipt::from_verification(&case.run, &verification, &Digest::of("g")).expect("a receipt");
     assert_eq!(receipt.claims[0].spans[0].warnings, ["but not on Sundays"]);
@@ -373,14 +379,14 @@ fn verdicts_are_rows_and_a_sync_shows_what_they_rest_on() {
     let case = Case::new();
     let verification = case.judge(WINDOW, case.label("45 days"), Some(WINDOW_QUOTE));
     let record = AnswerRecord { verification: &verification, synthesiser: "external", stop_reason: None, calls: None };
-    let answer_id = case.store.record_answer(&record).expect("kept");
-    let kept = case.store.answers(10).expect("listed");
+    let answer_id = case.store.record_answer(&Principal::operator(), &record).expect("kept");
+    let kept = case.store.answers(&Principal::operator(), 10).expect("listed");
     assert_eq!((kept.len(), kept[0].answer_id.as_str(), kept[0].verified), (1, answer_id.as_str(), 1));
     let ledger = "SELECT v.kind, v.value, v.unit, v.stands, a.citation FROM audit_answers a \
                   JOIN claim_values v USING (answer_id, claim_no)";
-    let rows = case.store.sql(ledger).expect("rows").rows;
+    let rows = case.store.sql(&Principal::operator(), ledger).expect("rows").rows;
     assert_eq!(format!("{rows:?}").matches("45").count(), 1, "{rows:?}");
-    assert_eq!(case.store.impact().expect("listed"), Vec::new());
+    assert_eq!(case.store.impact(&Principal::operator()).expect("listed"), Vec::new());
     for refused in [
         "UPDATE citations SET verdict = 'fine'",
         "UPDATE claims SET verdict = 'fine'",
@@ -394,7 +400,9 @@ fn verdicts_are_rows_and_a_sync_shows_what_they_rest_on() {
 
     case.write("returns.md", &format!("{RETURNS}\nMore.\n"));
     case.sync();
-    let changes = |case: &Case| case.store.impact().expect("listed").iter().map(|it| it.change).collect::<Vec<_>>();
+    let changes = |case: &Case| {
+        case.store.impact(&Principal::operator()).expect("listed").iter().map(|it| it.change).collect::<Vec<_>>()
+    };
     assert_eq!(changes(&case), [Change::DocumentChanged]);
     case.write("returns.md", &RETURNS.replace("45", "60"));
     case.sync();
@@ -402,5 +410,5 @@ fn verdicts_are_rows_and_a_sync_shows_what_they_rest_on() {
 
     let unknown = Verification { run_id: "0".repeat(32), ..verification.clone() };
     let record = AnswerRecord { verification: &unknown, ..record };
-    assert!(matches!(case.store.record_answer(&record), Err(Error::NotFound { .. })));
+    assert!(matches!(case.store.record_answer(&Principal::operator(), &record), Err(Error::NotFound { .. })));
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ragdb::{CheckRequest, SearchRequest, SqlValue, Store, SyncReport, SyncRequest, SyncSources};
+use ragdb::{CheckRequest, Principal, SearchRequest, SqlValue, Store, SyncReport, SyncRequest, SyncSources};
 use tempfile::TempDir;
 
 /// A temporary folder with the sources `docs` and, where asked for, others, and a store beside them.
@@ -93,7 +93,7 @@ pub fn rows(store: &Store, sql: &str) -> Vec<Vec<String>> {
         SqlValue::Text(text) => text,
         SqlValue::Blob(bytes) => format!("{bytes:02x?}"),
     };
-    let result = store.sql(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    let result = store.sql(&Principal::operator(), sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     result.rows.into_iter().map(|row| row.into_iter().map(text).collect()).collect()
 }
 
@@ -164,7 +164,7 @@ impl Content {
 /// Everything of a search's answer that must not depend on how a store came to be, one text for each hit.
 pub fn answer(store: &Store, query: &str, floor: Option<f64>) -> Vec<String> {
     let request = SearchRequest { floor, top_k: 20, explain: true, ..SearchRequest::new(query) };
-    let result = store.search(&request).unwrap_or_else(|error| panic!("{query}: {error}"));
+    let result = store.search(&Principal::operator(), &request).unwrap_or_else(|error| panic!("{query}: {error}"));
     let hit = |hit: &ragdb::Hit| {
         format!(
             "{} {:016x} {} {}:{} {:?} {:?} {:?} {:?} {:?}",

@@ -7,6 +7,7 @@ use crate::eval::claims_metrics::{CitedClaim, ClaimMetrics};
 use crate::evidence::Manifest;
 use crate::gate::proposal::{ProposedAnswer, ProposedCitation, ProposedClaim};
 use crate::gate::verdict::Verdict;
+use crate::model::Principal;
 use crate::store::Store;
 use crate::verify::{Verification, VerifyRequest};
 
@@ -44,7 +45,7 @@ impl Stated {
 /// Holds an answer to a run; `expected` are the facts that it had to state.
 pub(super) fn judge(store: &Store, run: &Manifest, answer: &[Stated], expected: &[Fact]) -> Result<Judged> {
     let proposed = ProposedAnswer { claims: answer.iter().map(|stated| stated.claim.clone()).collect() };
-    let Verification { claims, .. } = store.verify(&VerifyRequest::new(run, &proposed))?;
+    let Verification { claims, .. } = store.verify(&Principal::operator(), &VerifyRequest::new(run, &proposed))?;
     let cited: Vec<CitedClaim> = claims
         .iter()
         .zip(answer)

@@ -8,7 +8,7 @@ use super::{COVERAGE, Experiment, NONE, PRECISION, QualifyReport, RESOLVABILITY,
 use crate::context::{ContextRequest, Evidence};
 use crate::error::{Error, Result};
 use crate::eval::mutate::Mutation;
-use crate::model::ChunkId;
+use crate::model::{ChunkId, Principal};
 use crate::store::Store;
 use crate::sync::{SyncRequest, SyncSources};
 
@@ -141,7 +141,7 @@ pub(super) fn everything(store: &Store) -> Result<Evidence> {
     let mut request = ContextRequest::new(questions.join(" "));
     (request.search.literal, request.search.floor) = (true, Some(0.0));
     (request.max_chunks, request.max_chars) = (request.search.top_k, 20_000);
-    store.context(&request)
+    store.context(&Principal::operator(), &request)
 }
 
 #[allow(clippy::cast_precision_loss)] // counts claims

@@ -16,7 +16,7 @@ use crate::eval::mutate::Mutation;
 use crate::gate::claim;
 use crate::gate::proposal::{ProposedAnswer, ProposedCitation, ProposedClaim};
 use crate::gate::verdict::Verdict;
-use crate::model::ChunkId;
+use crate::model::{ChunkId, Principal};
 use crate::store::{Store, chunks};
 use crate::verify::{JudgedClaim, VerifyRequest};
 
@@ -77,7 +77,7 @@ impl Store {
             // Without the floor there are other blocks, to be cited wrongly.
             (request.search.literal, request.search.floor) = (true, Some(0.0));
             (request.max_chunks, request.max_chars) = (BLOCKS, MAX_CHARS);
-            let evidence = self.context(&request)?;
+            let evidence = self.context(&Principal::operator(), &request)?;
             tally.tried += 1;
             let cited = evidence.blocks().into_iter().find(|block| block.body.contains(quote));
             let Some(cited) = cited else { continue };
@@ -110,7 +110,7 @@ impl Store {
         let labels = evidence.manifest.shown.iter().map(|shown| shown.label.clone());
         let citations = labels.map(|reference| ProposedCitation { reference, quote: None, range: None }).collect();
         let answer = ProposedAnswer { claims: vec![ProposedClaim { text: fact.to_owned(), citations }] };
-        let judged = self.verify(&VerifyRequest::new(&evidence.manifest, &answer))?;
+        let judged = self.verify(&Principal::operator(), &VerifyRequest::new(&evidence.manifest, &answer))?;
         Ok(judged.published().into_iter().next().map(|published| {
             let citation =
                 ProposedCitation { reference: published.reference, quote: Some(published.span.text), range: None };
@@ -124,7 +124,7 @@ impl Store {
             Mutation::ALL.into_iter().filter_map(|it| Some((it, broken(it, good, evidence)?))).collect();
         let claims = std::iter::once(good).chain(broken.iter().map(|(_, claim)| claim)).cloned().collect();
         let answer = ProposedAnswer { claims };
-        let judged = self.verify(&VerifyRequest::new(&evidence.manifest, &answer))?.claims;
+        let judged = self.verify(&Principal::operator(), &VerifyRequest::new(&evidence.manifest, &answer))?.claims;
         let Some((first, others)) = judged.split_first().filter(|(first, _)| first.verdict.is_verified()) else {
             return Ok(false);
         };

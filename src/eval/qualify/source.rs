@@ -10,7 +10,7 @@ use crate::answer::{AnswerRequest, Extractive};
 use crate::error::{Error, Result};
 use crate::gate::claim;
 use crate::gate::verdict::Verdict;
-use crate::model::DocumentId;
+use crate::model::{DocumentId, Principal};
 use crate::store::documents;
 
 const MUTATION: &str = "source_change";
@@ -64,7 +64,7 @@ fn state(set: &BuiltIn, page: &str) -> Result<(String, f64)> {
 
 /// The number that the extractive answer to the first question has; 0 where it has none.
 fn extracted(set: &BuiltIn) -> Result<f64> {
-    let answer = set.store.answer(&AnswerRequest::new(FACTS[0].question, &Extractive))?;
+    let answer = set.store.answer(&Principal::operator(), &AnswerRequest::new(FACTS[0].question, &Extractive))?;
     let text = answer.text;
     Ok(claim::first_digits(&text).and_then(|range| text[range].parse().ok()).unwrap_or(0.0))
 }

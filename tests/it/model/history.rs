@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ragdb::{ChangedChunk, ChangedDocument, Store, SyncReport};
+use ragdb::{ChangedChunk, ChangedDocument, Principal, Store, SyncReport};
 
 use super::Tree;
 use crate::world::rows;
@@ -77,11 +77,11 @@ impl History {
             return;
         }
         assert_eq!(report.generation, Some(number));
-        let detail = store.show(number).expect("the generation is there");
+        let detail = store.show(&Principal::operator(), number).expect("the generation is there");
         assert_eq!(detail.generation.documents, report.documents);
         assert_eq!(detail.generation.chunks, report.chunks);
         assert_eq!(detail.changes.documents_updated.len(), updated);
-        assert_eq!(store.log(Some(1)).expect("a log"), [detail.generation]);
+        assert_eq!(store.log(&Principal::operator(), Some(1)).expect("a log"), [detail.generation]);
         self.0.push(live);
     }
 
@@ -89,7 +89,7 @@ impl History {
     pub fn check_diffs(&self, store: &Store) {
         for from in 0..self.0.len() {
             for to in from..self.0.len() {
-                let diff = store.diff(from as u64, to as u64).expect("both are there");
+                let diff = store.diff(&Principal::operator(), from as u64, to as u64).expect("both are there");
                 let (before, after) = (&self.0[from], &self.0[to]);
                 let chunk = |changed: &[ChangedChunk]| set(changed.iter().map(|it| &it.chunk_id));
                 let document = |changed: &[ChangedDocument]| set(changed.iter().map(|it| &it.document_id));
@@ -107,7 +107,7 @@ impl History {
                 }
             }
         }
-        assert_eq!(store.log(None).expect("a log").len(), self.0.len() - 1);
+        assert_eq!(store.log(&Principal::operator(), None).expect("a log").len(), self.0.len() - 1);
     }
 
     pub fn live_chunks(&self) -> impl Iterator<Item = &str> {

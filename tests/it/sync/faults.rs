@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use ragdb::{CheckRequest, CiteStatus, Store, SyncRequest};
+use ragdb::{CheckRequest, CiteStatus, Principal, Store, SyncRequest};
 
 use crate::world::{Content, World, rows, value};
 
@@ -54,10 +54,12 @@ fn a_sync_that_runs_out_of_space_changes_nothing_and_the_retry_takes_the_next_nu
         assert!(!said.contains("outcome: published") || kilobytes * 1024 > size, "{kilobytes} kB: {said}");
         let store = world.store();
         assert_eq!(value(&store, "SELECT integrity_check FROM pragma_integrity_check"), "ok");
-        if store.log(None).unwrap().len() == 1 {
+        if store.log(&Principal::operator(), None).unwrap().len() == 1 {
             assert!(said.contains("outcome: io") || said.contains("outcome: database"), "{said}");
             old.assert_equals(&Content::of(&store), &format!("after {kilobytes} kB"));
-            assert!(!store.search(&ragdb::SearchRequest::new("rotate")).unwrap().hits.is_empty());
+            assert!(
+                !store.search(&Principal::operator(), &ragdb::SearchRequest::new("rotate")).unwrap().hits.is_empty()
+            );
             failed += 1;
         } else {
             published = true;
@@ -103,7 +105,7 @@ fn child_syncs_as_another_user() {
         assert_eq!(rows(&store, "SELECT path FROM audit_stale").len(), stale);
         let check = store.check(&CheckRequest { deep: true, sources: false }).expect("the check runs");
         assert!(check.ok, "{check:#?}");
-        let cited = store.cite("guide/keys.md#L3").expect("a good reference");
+        let cited = store.cite(&Principal::operator(), "guide/keys.md#L3").expect("a good reference");
         assert_eq!(cited.status, CiteStatus::Stale, "{cited:?}");
         lock(&format!("docs/{path}"), mode);
         assert!(store.sync(&world.request()).expect("all can be read").published);
@@ -155,7 +157,7 @@ fn a_store_among_its_documents_is_left_out_under_every_name() {
     let writer = rusqlite::Connection::open(&path).unwrap();
     writer.execute_batch("BEGIN IMMEDIATE").unwrap();
     store.plan(&SyncRequest { keep_going: true, checksum: true, ..world.request() }).unwrap();
-    store.cite("a.md#L3").unwrap();
+    store.cite(&Principal::operator(), "a.md#L3").unwrap();
     let other = Command::new("sqlite3").arg(&path).arg("BEGIN IMMEDIATE; SELECT 'in';").output().unwrap();
     assert!(text(&other).contains("locked"), "a second writer came in: {}", text(&other));
 }

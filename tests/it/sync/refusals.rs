@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 
-use ragdb::{Config, Store, SyncRequest, SyncSources};
+use ragdb::{Config, Principal, Store, SyncRequest, SyncSources};
 use rstest::rstest;
 
 use crate::world::{Content, World, value, write};
@@ -38,8 +38,8 @@ fn a_missing_empty_or_replaced_root() {
     assert_eq!(refused(&store, &SyncRequest { keep_going: true, ..request.clone() }), "root_empty");
     let report = store.sync(&SyncRequest { max_delete: Some(3), ..request.clone() }).unwrap();
     assert_eq!((report.generation, report.documents.deleted), (Some(2), 3));
-    assert_eq!(store.status().unwrap().documents, 0);
-    assert!(store.search(&ragdb::SearchRequest::new("key")).unwrap().hits.is_empty());
+    assert_eq!(store.status(&Principal::operator()).unwrap().documents, 0);
+    assert!(store.search(&Principal::operator(), &ragdb::SearchRequest::new("key")).unwrap().hits.is_empty());
     fs::remove_dir(world.docs()).unwrap();
     fs::rename(away, world.docs()).unwrap();
     assert_eq!(store.sync(&request).unwrap().documents.added, 3);
@@ -99,7 +99,7 @@ fn a_source_that_moved() {
     assert_eq!((report.documents.added, report.documents.deleted), (1, 3));
     assert!(!store.sync(&moved).unwrap().published);
     assert!(!store.sync(&SyncRequest::default()).unwrap().published);
-    assert_eq!(store.cite("a.md#L3").unwrap().status, ragdb::CiteStatus::Current);
+    assert_eq!(store.cite(&Principal::operator(), "a.md#L3").unwrap().status, ragdb::CiteStatus::Current);
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn a_source_that_is_declared_no_longer() {
     assert_eq!(refused(&store, &without_many), "source_removed");
     let report = store.sync(&SyncRequest { max_delete: Some(12), ..without_many }).unwrap();
     assert_eq!((report.documents.deleted, report.documents.unchanged), (12, 1));
-    assert_eq!(store.status().unwrap().sources.len(), 1);
+    assert_eq!(store.status(&Principal::operator()).unwrap().sources.len(), 1);
 }
 
 #[test]

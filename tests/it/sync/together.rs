@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use ragdb::{SearchRequest, Store, SyncEvent, SyncProgress, SyncRequest};
+use ragdb::{Principal, SearchRequest, Store, SyncEvent, SyncProgress, SyncRequest};
 use rstest::rstest;
 
 use crate::world::{Content, World, value};
@@ -101,7 +101,7 @@ fn a_store_opens_whatever_a_checkpoint_was_doing() {
     std::fs::write(torn.db(), database).unwrap();
     std::fs::write(torn.path().join("ragdb.db-wal"), wal).unwrap();
     let store = Store::open(torn.db()).unwrap();
-    assert_eq!(store.log(None).unwrap().len(), 2);
+    assert_eq!(store.log(&Principal::operator(), None).unwrap().len(), 2);
     assert_eq!(value(&store, "SELECT integrity_check FROM pragma_integrity_check"), "ok");
 }
 
@@ -125,7 +125,7 @@ fn readers_beside_a_sync_see_one_generation_each_and_do_not_wait() {
                 while !done.load(Ordering::Relaxed) {
                     let begun = Instant::now();
                     let request = SearchRequest { top_k: 50, ..SearchRequest::new("marker") };
-                    let result = store.search(&request).unwrap();
+                    let result = store.search(&Principal::operator(), &request).unwrap();
                     longest = longest.max(begun.elapsed());
                     reads += 1;
                     assert_eq!(result.hits.len(), DOCUMENTS);
@@ -183,7 +183,7 @@ fn a_sync_waits_for_another_writer() {
         assert!(!sync.is_finished(), "it waits");
         // A reader does not.
         let begun = Instant::now();
-        assert!(!store.search(&SearchRequest::new("key")).unwrap().hits.is_empty());
+        assert!(!store.search(&Principal::operator(), &SearchRequest::new("key")).unwrap().hits.is_empty());
         assert!(begun.elapsed() < Duration::from_secs(5));
         other.execute_batch("ROLLBACK").unwrap();
         assert_eq!(sync.join().expect("no panic").unwrap().generation, Some(2));

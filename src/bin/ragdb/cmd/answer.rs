@@ -4,7 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use ragdb::{
-    AnswerRecord, AnswerRequest, AnswerSettings, ApiKey, Endpoint, EndpointSettings, Extractive, Store, Synthesiser,
+    AnswerRecord, AnswerRequest, AnswerSettings, ApiKey, Endpoint, EndpointSettings, Extractive, Principal, Store,
+    Synthesiser,
 };
 
 use super::verify::{UNVERIFIED, receipt};
@@ -37,7 +38,7 @@ pub fn run(args: &AnswerArgs, context: &mut Context) -> Result<Outcome, Stop> {
         allow_unverified_source: args.allow_unverified_source,
         ..AnswerRequest::new(args.query.join(" "), synthesiser.as_ref())
     };
-    let answer = store.answer(&request)?;
+    let answer = store.answer(&Principal::operator(), &request)?;
     let answer_id = if args.no_record {
         None
     } else {
@@ -58,9 +59,12 @@ pub fn run(args: &AnswerArgs, context: &mut Context) -> Result<Outcome, Stop> {
 }
 
 fn record(store: &Store, answer: &ragdb::Answer, synthesiser: &str) -> Result<String, Stop> {
-    store.record_run(&answer.manifest)?;
+    store.record_run(&Principal::operator(), &answer.manifest)?;
     let (stop_reason, calls) = (Some(answer.stop_reason.as_str()), Some(answer.calls));
-    Ok(store.record_answer(&AnswerRecord { verification: &answer.verification, synthesiser, stop_reason, calls })?)
+    Ok(store.record_answer(
+        &Principal::operator(),
+        &AnswerRecord { verification: &answer.verification, synthesiser, stop_reason, calls },
+    )?)
 }
 
 /// A model where one is named, else the sentences of the sources.

@@ -4,7 +4,7 @@ mod lock;
 
 use std::io;
 
-use ragdb::{CiteStatus, Cited, Error, Manifest};
+use ragdb::{CiteStatus, Cited, Error, Manifest, Principal};
 use serde::Serialize;
 
 use crate::args::{CiteArgs, CiteCommand};
@@ -59,11 +59,14 @@ pub fn run(args: &CiteArgs, context: &mut Context) -> Result<Outcome, Stop> {
     };
     let store = context.open_read_only()?;
     let cited = match &args.run {
-        Some(run) => Cited { reference: reference.clone(), ..store.cite(shown(&store.run(run)?, reference)?)? },
+        Some(run) => Cited {
+            reference: reference.clone(),
+            ..store.cite(&Principal::operator(), shown(&store.run(&Principal::operator(), run)?, reference)?)?
+        },
         None if is_label(reference) => {
             return Err(Stop::Usage(format!("{reference} is a label of a run; name the run with --run ID")));
         }
-        None => store.cite(reference)?,
+        None => store.cite(&Principal::operator(), reference)?,
     };
     let view = CiteView::from(cited);
     context.print(&view)?;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use ragdb::{Citation, ContextRequest, Evidence, ExpectedPolicy, Manifest, SearchRequest};
+use ragdb::{Citation, ContextRequest, Evidence, ExpectedPolicy, Manifest, Principal, SearchRequest};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -63,7 +63,7 @@ pub fn run(args: &ContextArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let request = request(args, context)?;
     let evidence = match &args.manifest {
         Some(path) => {
-            let evidence = context.open_read_only()?.context(&request)?;
+            let evidence = context.open_read_only()?.context(&Principal::operator(), &request)?;
             files::write(path, &evidence.manifest.to_json(), "--manifest", &context.db)?;
             evidence
         }
@@ -109,8 +109,8 @@ const INSTEAD: &str = "write the run to a file with --manifest FILE";
 /// Evidence whose run is in the store.
 fn recorded(request: &ContextRequest, context: &Context) -> Result<Evidence, Stop> {
     let store = context.open_to_record(INSTEAD)?;
-    let evidence = store.context(request)?;
-    store.record_run(&evidence.manifest).map_err(|error| unwritable(error.into(), INSTEAD))?;
+    let evidence = store.context(&Principal::operator(), request)?;
+    store.record_run(&Principal::operator(), &evidence.manifest).map_err(|error| unwritable(error.into(), INSTEAD))?;
     Ok(evidence)
 }
 

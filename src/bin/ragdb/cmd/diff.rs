@@ -1,5 +1,6 @@
 //! `ragdb diff`: what changed from one generation to another.
 
+use ragdb::Principal;
 use std::io;
 
 use crate::args::DiffArgs;
@@ -9,7 +10,7 @@ use crate::render::{ChangesView, Screen, View};
 
 /// Runs the verb.
 pub fn run(args: &DiffArgs, context: &mut Context) -> Result<Outcome, Stop> {
-    let diff = context.open_read_only()?.diff(args.from, args.to)?;
+    let diff = context.open_read_only()?.diff(&Principal::operator(), args.from, args.to)?;
     context.print(&ChangesView::from(&diff))?;
     Ok(Outcome::Done)
 }

@@ -1,5 +1,6 @@
 //! `ragdb show`: one generation and what it changed.
 
+use ragdb::Principal;
 use std::io;
 
 use serde::Serialize;
@@ -19,7 +20,7 @@ struct ShowView {
 
 /// Runs the verb.
 pub fn run(args: &ShowArgs, context: &mut Context) -> Result<Outcome, Stop> {
-    let detail = context.open_read_only()?.show(args.generation)?;
+    let detail = context.open_read_only()?.show(&Principal::operator(), args.generation)?;
     context.print(&ShowView {
         generation: (&detail.generation).into(),
         changes: (&detail.changes).into(),

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Read};
 
-use ragdb::{Audit, SqlResult, SqlValue};
+use ragdb::{Audit, Principal, SqlResult, SqlValue};
 use serde::{Serialize, Serializer};
 
 use crate::args::SqlArgs;
@@ -23,7 +23,7 @@ pub fn run(args: &SqlArgs, context: &mut Context) -> Result<Outcome, Stop> {
         (None, Some(query)) => query.clone(),
         (None, None) => from_standard_input()?,
     };
-    print(context.open_read_only()?.sql(&query)?, args, context)
+    print(context.open_read_only()?.sql(&Principal::operator(), &query)?, args, context)
 }
 
 /// Lists the named audits: in a table with what they answer, as exact data with their SQL as well.

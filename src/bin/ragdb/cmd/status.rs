@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ragdb::{ChunkSettings, Error, SourceStatus, Status, Store};
+use ragdb::{ChunkSettings, Error, Principal, SourceStatus, Status, Store};
 use serde::Serialize;
 
 use super::sync::{declared, planned_counts};
@@ -61,7 +61,7 @@ pub fn run(args: &StatusArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let store = context.open_read_only()?;
     let pending = if args.no_plan { None } else { Some(pending(&store, context)?) };
     let path = context.db.display().to_string();
-    let view = StatusView { path, pending, ..StatusView::from(store.status()?) };
+    let view = StatusView { path, pending, ..StatusView::from(store.status(&Principal::operator())?) };
     context.print(&view)?;
     Ok(Outcome::Done)
 }

@@ -68,12 +68,17 @@ fn expected_facts_are_broken_once_they_are_established(#[case] fact: &str, #[cas
 #[test]
 fn what_the_gate_lets_pass_is_named_and_fails() {
     let (_folder, store) = store(PAGE);
-    let evidence = store.context(&ContextRequest::new("when does error E42 follow for a key")).unwrap();
+    let evidence =
+        store.context(&Principal::operator(), &ContextRequest::new("when does error E42 follow for a key")).unwrap();
     let quote = PAGE.lines().last().unwrap().trim_start_matches("- ");
     let citation = ProposedCitation { reference: "S1".into(), quote: Some(quote.into()), range: None };
     let claim = ProposedClaim { text: quote.into(), citations: vec![citation] };
     let answer = ProposedAnswer { claims: vec![claim.clone()] };
-    let judged = store.verify(&VerifyRequest::new(&evidence.manifest, &answer)).unwrap().claims.remove(0);
+    let judged = store
+        .verify(&Principal::operator(), &VerifyRequest::new(&evidence.manifest, &answer))
+        .unwrap()
+        .claims
+        .remove(0);
     assert!(judged.verdict.is_verified(), "{judged:?}");
 
     // A gate that takes a broken claim for verified.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ragdb::{Citation, Manifest, Receipt, ReceiptReport, Store, Verification};
+use ragdb::{Citation, Manifest, Principal, Receipt, ReceiptReport, Store, Verification};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -20,7 +20,7 @@ pub fn write(
     verification: &Verification,
     db: &Path,
 ) -> Result<(), Stop> {
-    let generation = store.show(verification.generation)?.generation;
+    let generation = store.show(&Principal::operator(), verification.generation)?.generation;
     let receipt = Receipt::from_verification(manifest, verification, &generation.digest)?;
     files::write(path, &receipt.to_json(), "--receipt", db)
 }
