@@ -17,6 +17,11 @@ CREATE TABLE acl_classes (
 INSERT INTO acl_classes VALUES
   (0, '{}', '', NULL, '', 'private', NULL, NULL, NULL, NULL, '[]', 0, printf('%064d', 0));
 
+UPDATE acl_classes SET next_chunk = coalesce(
+  (SELECT CAST(value AS INTEGER) FROM settings WHERE key = 'next_chunk'), 0
+) WHERE class_no = 0;
+DELETE FROM settings WHERE key = 'next_chunk';
+
 CREATE TABLE acl_members (
   class_no INTEGER NOT NULL REFERENCES acl_classes (class_no),
   effect TEXT NOT NULL CHECK (effect IN ('allow', 'deny')),

@@ -10,9 +10,11 @@ use crate::store::{self, Connection, record};
 use crate::sync::reviewed_of;
 
 const SETTINGS_FROM_THE_START: [&str; 3] = ["store_id", "created_at", "created_by"];
-const SETTINGS_OF_SYNCS: [&str; 3] = ["policy", "policy_digest", "acl"];
+const SETTINGS_OF_SYNCS: [&str; 2] = ["policy", "policy_digest"];
+/// Those of access rules; a store from before there were any has none.
+const SETTINGS_OF_ACCESS: [&str; 2] = ["acl", "acl_groups"];
 
-/// No setting is missing or foreign, the next chunk number is a new one, the policy has its digest and is that of
+/// No setting is missing or foreign, the policy has its digest and is that of
 /// the newest generation, and this build can search under it.
 pub(super) fn settings(conn: &Connection, findings: &mut Findings) -> Result<()> {
     let all = store::settings::all(conn)?;
@@ -23,7 +25,11 @@ pub(super) fn settings(conn: &Connection, findings: &mut Findings) -> Result<()>
         findings.expect(all.iter().any(|(known, _)| known == key), || format!("settings.{key} is missing"));
     }
     for (key, _) in &all {
-        let known = SETTINGS_FROM_THE_START.iter().chain(&SETTINGS_OF_SYNCS).any(|known| known == key);
+        let known = SETTINGS_FROM_THE_START
+            .iter()
+            .chain(&SETTINGS_OF_SYNCS)
+            .chain(&SETTINGS_OF_ACCESS)
+            .any(|known| known == key);
         findings.expect(known, || format!("settings.{key} is foreign"));
     }
     if let Some(policy) = store::settings::policy(conn)? {

@@ -77,7 +77,7 @@ fn check(world: &World, name: &str) -> Check {
 }
 
 const COPY: &str = "INSERT INTO tombstones SELECT NULL, kind, id, document_id, source_id, path, content_hash, \
-    generation_added, generation_deleted, reason FROM tombstones WHERE kind = 'document'";
+    generation_added, generation_deleted, reason, class_no FROM tombstones WHERE kind = 'document'";
 
 #[rstest]
 #[case("DELETE FROM tombstones WHERE kind = 'document'", "generations", "generation 2: 0 documents were added and 0")]
@@ -89,15 +89,14 @@ const COPY: &str = "INSERT INTO tombstones SELECT NULL, kind, id, document_id, s
 )]
 #[case("UPDATE tombstones SET reason = 'source_removed' WHERE kind = 'document'", "tombstones", "its reason is")]
 #[case("UPDATE tombstones SET reason = 'file_deleted' WHERE generation_deleted = 3", "tombstones", "its reason is")]
-#[case("UPDATE settings SET value = '1' WHERE key = 'next_chunk'", "settings", "settings.next_chunk is 1")]
-#[case("DELETE FROM settings WHERE key = 'next_chunk'", "settings", "settings.next_chunk is missing")]
+#[case("DELETE FROM settings WHERE key = 'policy_digest'", "settings", "settings.policy_digest is missing")]
 #[case("INSERT INTO settings VALUES ('colour', 'red')", "settings", "settings.colour is foreign")]
 #[case("UPDATE segments SET average_length = average_length / 2", "index", "a block has impact")]
 #[case("UPDATE segments SET average_length = average_length * 2", "index", "a block has impact")]
 #[case("UPDATE terms SET max_impact = 0", "index", "a block has impact 0")]
 #[case("UPDATE terms SET dead = dead + 1 WHERE term = 'key'", "index", "term \"key\": its df less its dead")]
 #[case(
-    "UPDATE chunk_lengths SET lengths = cast(substr(lengths, 1, 2) || x'00ff' || substr(lengths, 5) AS BLOB)",
+    "UPDATE chunk_lengths SET lengths = cast(substr(lengths, 1, 2592) || x'00ff' || substr(lengths, 2595) AS BLOB)",
     "index",
     "its length in the index is not that of its text"
 )]

@@ -151,7 +151,7 @@ fn a_store_is_its_owners_and_complete_from_the_start() {
     assert!(
         listed.iter().all(|name| { fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o077 == 0 })
     );
-    assert_eq!(Store::migrate(&path).unwrap(), (2, 2));
+    assert_eq!(Store::migrate(&path).unwrap(), (3, 3));
 }
 
 #[rstest]
@@ -277,7 +277,7 @@ fn older_store(folder: &Path, version: i64) -> Store {
     let path = folder.join("old.db");
     let dump = format!("{}/fixtures/db/v{version}.sql", env!("CARGO_MANIFEST_DIR"));
     sqlite(&path, &fs::read_to_string(dump).unwrap());
-    assert_eq!(Store::migrate(&path).unwrap(), (version, 2));
+    assert_eq!(Store::migrate(&path).unwrap(), (version, 3));
     Store::open(&path).unwrap()
 }
 
