@@ -40,7 +40,7 @@ fn run() -> Result<()> {
                     "corpus": scale.name(), "files": bench.files.len(), "markdown_bytes": bench.markdown_bytes,
                     "chunks": chunk::count(&bench.files),
                 }));
-                rows.extend(measure(&mut bench)?);
+                rows.extend(measure(&mut bench, args.only.as_deref())?);
             }
             Err(reason) => eprintln!("corpus {} is skipped: {reason}", scale.name()),
         }
@@ -83,17 +83,18 @@ fn prepare(scale: Scale, folders: &[std::path::PathBuf], scratch: &Path, args: &
 type Stage = (&'static str, fn(&mut Bench) -> Result<Vec<Row>>);
 
 /// The stages in order: what changes the corpus comes last.
-const STAGES: [Stage; 5] = [
+const STAGES: [Stage; 6] = [
     ("first sync", Bench::first_sync),
     ("sizes", Bench::sizes),
     ("queries", Bench::queries),
+    ("access", Bench::access),
     ("no change", Bench::unchanged),
     ("changes", Bench::changed),
 ];
 
-fn measure(bench: &mut Bench) -> Result<Vec<Row>> {
+fn measure(bench: &mut Bench, only: Option<&str>) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (name, stage) in STAGES {
+    for (name, stage) in STAGES.into_iter().filter(|(name, _)| only.is_none_or(|only| only == *name)) {
         let start = Instant::now();
         rows.extend(stage(bench)?);
         eprintln!("corpus {}: {name} took {:.1} s", bench.scale.name(), start.elapsed().as_secs_f64());

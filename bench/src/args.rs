@@ -8,12 +8,13 @@ use crate::corpus::Scale;
 /// How to call the report.
 pub const USAGE: &str = "\
 usage: cargo bench -p ragdb-bench --bench report -- [--corpus S|L|X]... [--json FILE] [--data DIR]
-                                                     [--rounds N] [--queries N]
+                                                     [--rounds N] [--queries N] [--only STAGE]
   --corpus   the corpus to measure, may be repeated; S by default
   --json     where the figures go, beside the table that is printed
   --data     where the data sets are, or will be unpacked; target/data by default
   --rounds   how often each measurement is repeated; 3 by default
   --queries  how many queries of each kind; 500 by default
+  --only     one stage: first sync, sizes, queries, access, no change, or changes
 With --queries 100, a run on S is short.";
 
 /// What to measure, and where.
@@ -29,12 +30,14 @@ pub struct Args {
     pub rounds: usize,
     /// How many queries of each kind.
     pub queries: usize,
+    /// The stage to run; all of them for `None`.
+    pub only: Option<String>,
 }
 
 impl Args {
     /// Reads the arguments behind the program's name. `--bench`, which cargo adds, is left out.
     pub fn parse(args: impl IntoIterator<Item = String>) -> Result<Self> {
-        let mut parsed = Self { corpora: Vec::new(), json: None, data: None, rounds: 3, queries: 500 };
+        let mut parsed = Self { corpora: Vec::new(), json: None, data: None, rounds: 3, queries: 500, only: None };
         let mut args = args.into_iter().filter(|arg| arg != "--bench");
         while let Some(name) = args.next() {
             let value = args.next().ok_or_else(|| format!("{name} is unknown or has no value\n{USAGE}"))?;
@@ -44,6 +47,7 @@ impl Args {
                 "--data" => parsed.data = Some(value.into()),
                 "--rounds" => parsed.rounds = count(&name, &value)?,
                 "--queries" => parsed.queries = count(&name, &value)?,
+                "--only" => parsed.only = Some(value),
                 _ => return Err(format!("{name} is unknown\n{USAGE}").into()),
             }
         }

@@ -1,6 +1,6 @@
 //! ragdb measured beside its peers and the machine's floors, in one run.
 //!
-//! `benches/report.rs` is the run; these modules are its parts. [`subject`] is the only one that calls ragdb, a
+//! `benches/report.rs` is the run; these modules are its parts. [`subject`] and [`access`] are the only ones that call ragdb, a
 //! [`peer`] is whatever does a part of the same work, and [`floor`] is what the work can't go below. All files are
 //! made in a scratch folder; the corpora are copied there before they are edited.
 #![deny(missing_docs)]
@@ -12,6 +12,7 @@
     clippy::cast_precision_loss
 )]
 
+pub mod access;
 pub mod args;
 pub mod chunk;
 pub mod corpus;

@@ -95,6 +95,19 @@ impl<'q> Plan<'q> {
             && self.floor.passes(has)
     }
 
+    /// The most that a chunk of the segment with this index can score; 0 where none can be a hit.
+    pub(crate) fn bound(&self, index: usize) -> f64 {
+        let row = |term: usize| self.terms[term].rows[index].as_ref().filter(|row| row.df > 0);
+        if self.required.iter().any(|&term| row(term).is_none()) {
+            return 0.0;
+        }
+        let unit = self.impact_unit(&self.segments[index]);
+        let bound = |(term, planned): (usize, &PlannedTerm)| {
+            row(term).map_or(0.0, |row| planned.factor * (f64::from(row.max_impact) * unit))
+        };
+        self.terms.iter().enumerate().map(bound).sum()
+    }
+
     /// What makes an upper bound of the saturation out of an impact of this segment.
     pub(crate) fn impact_unit(&self, segment: &SegmentRow) -> f64 {
         impact_unit(self.statistics.average_length(), segment.average_length)

@@ -2,6 +2,7 @@
 
 use super::collect::{Callbacks, Collector, Scored};
 use super::plan::{Plan, Query};
+use super::score::SLACK;
 use super::walk::Walk;
 use crate::error::Result;
 use crate::model::Bm25Policy;
@@ -23,10 +24,17 @@ pub(crate) fn top_k(
     let plan = Plan::new(reader, query, policy)?;
     let mut collector = Collector::new(query.k, query.min_score);
     let mut callbacks = Callbacks { accept, tie_key };
-    // The largest segment first: it raises the threshold soonest.
-    let mut order: Vec<usize> = (0..plan.segments.len()).collect();
-    order.sort_by_key(|&index| std::cmp::Reverse(plan.segments[index].indexed));
-    for index in order {
+    // The segment with the highest bound first, the larger of two: it raises the threshold soonest. Once a bound is below
+    // the threshold, so are the rest.
+    let mut order: Vec<(f64, usize)> = (0..plan.segments.len()).map(|index| (plan.bound(index), index)).collect();
+    order.sort_by(|a, b| {
+        let indexed = |index: usize| plan.segments[index].indexed;
+        b.0.total_cmp(&a.0).then_with(|| indexed(b.1).cmp(&indexed(a.1)))
+    });
+    for (bound, index) in order {
+        if bound * SLACK < collector.threshold() {
+            break;
+        }
         if let Some(mut walk) = Walk::open(reader, &plan, index)? {
             walk.run(reader, &mut collector, &mut callbacks)?;
         }
