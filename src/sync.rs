@@ -8,6 +8,7 @@ mod apply;
 mod mark;
 mod parallel;
 mod prepare;
+mod reclass;
 mod sources;
 mod spool;
 mod types;
@@ -19,6 +20,7 @@ use std::time::{Instant, SystemTime};
 use crate::config::{Reviewed, SourceConfig};
 use crate::error::{Error, Failure, Result};
 use crate::index::Deaths;
+use crate::ingest::code;
 use crate::ingest::plan::{DeletionLimit, Doubts, SourcePlan, guard, plan};
 use crate::ingest::source::{FileId, SourceReader};
 use crate::model::rule::ClassKey;
@@ -31,6 +33,7 @@ use prepare::{Context, FailedFile, Keys, Slice};
 use sources::Resolved;
 use spool::{RunSpool, Spool};
 
+pub(crate) use reclass::reclass;
 pub(crate) use sources::{config_for, reviewed_of, stored_root};
 pub use types::{
     PlannedFile, StageSeconds, SyncEvent, SyncPlan, SyncProgress, SyncReport, SyncRequest, SyncSources, UnsafeDocument,
@@ -77,7 +80,7 @@ struct Planned {
     unsafe_documents: u64,
     /// The epoch of the access rules.
     acl_epoch: u64,
-    /// The groups that the configuration declares; `None` where it declares none, or there is no configuration.
+    /// The groups that the configuration declares; `None` where there is no configuration, and those stored stay.
     groups: Option<Vec<String>>,
     /// Whether the store has others.
     groups_changed: bool,
@@ -172,11 +175,11 @@ impl Store {
             Ok((parent, settings::policy(conn)?, crate::store::sources::all(conn)?, failures, unsafe_documents))
         })?;
         let (acl_epoch, class_keys, alone, known_groups) = self.read(|conn| {
-            Ok((acl::epoch(conn)?, acl::keys(conn)?, acl::documents_with_acts(conn)?, acl::groups(conn)?))
+            Ok((acl::epoch(conn)?, acl::keys(conn)?, acl::documents_with_acts(conn)?, acl::known_groups(conn)?))
         })?;
         let groups = match &request.sources {
-            SyncSources::Config(config) => config.access.groups.clone(),
-            SyncSources::Registered | SyncSources::Folders(_) => known_groups.clone(),
+            SyncSources::Config(config) => Some(config.access.groups.clone().unwrap_or_default()),
+            SyncSources::Registered | SyncSources::Folders(_) => None,
         };
         let policy = wanted_policy(request, stored_policy.as_ref())?;
         let rebuilt = stored_policy.as_ref().map_or(Vec::new(), |stored| stored.differences(&policy));
@@ -243,7 +246,7 @@ impl Store {
             known_failures,
             unsafe_documents,
             acl_epoch,
-            groups_changed: groups != known_groups,
+            groups_changed: groups.as_ref().is_some_and(|groups| *groups != known_groups.unwrap_or_default()),
             groups,
             class_keys,
             alone,
@@ -353,7 +356,22 @@ fn refuse_failures(planned: &Planned, work: &Work, keep_going: bool) -> Result<(
             hint: "mend the files first, or keep the settings".into(),
         });
     }
+    refuse_unread_rules(work)?;
     refuse_unread_reviews(planned, work)
+}
+
+/// A document whose rule of access can't be read any more would stay as widely readable as it was.
+fn refuse_unread_rules(work: &Work) -> Result<()> {
+    let is_rule = |failed: &&FailedFile| failed.stored && failed.failure.code == code::ACCESS_INVALID;
+    let Some(FailedFile { failure, .. }) = work.failed.iter().find(is_rule) else { return Ok(()) };
+    Err(Error::Refused {
+        code: "rule_unread",
+        message: format!(
+            "{} is stored, and its new rule of access can't be read: {}; nothing was changed",
+            failure.path, failure.message
+        ),
+        hint: "mend its front matter, or delete or exclude the file".into(),
+    })
 }
 
 /// A document whose review is withdrawn would stay evidence while its file can't be read.

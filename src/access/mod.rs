@@ -2,9 +2,14 @@
 //!
 //! Access is decided once for each call, before anything else is read: a [`Scope`] is a set of classes. Every class has
 //! postings, statistics, chunk numbers and a history of its own, so that what is in the others is never touched.
+//!
+//! A class is what documents of one source have in common that narrow its rule alike. [`Update`] keeps the rules of all
+//! classes true to what they come from: sources, front matter, acts and the groups that there are.
 
+mod classes;
+mod rule;
 mod scope;
-mod shim;
 
+pub(crate) use classes::Update;
+pub(crate) use rule::narrowing;
 pub(crate) use scope::{Scope, Seen};
-pub(crate) use shim::{Update, narrowing};

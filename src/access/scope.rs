@@ -121,7 +121,7 @@ impl Rule {
 }
 
 /// Whether a rule lets the principal in, at some time.
-fn admits(rule: &Rule, principal: &Principal) -> bool {
+pub(crate) fn admits(rule: &Rule, principal: &Principal) -> bool {
     let scopes = principal.scopes();
     if !scopes.is_empty() && !rule.scope.as_ref().is_some_and(|scope| scopes.contains(scope)) {
         return false;

@@ -22,11 +22,11 @@ codes! {
     TOO_LARGE = "too_large": "the file is larger than `sync.max_file_bytes`";
     NOT_UTF8 = "not_utf8": "the file is not UTF-8 text";
     NUL_BYTE = "nul_byte": "the file holds a NUL byte, so it is not text";
-    ACCESS_INVALID = "access_invalid": "its front matter has a rule of access that can't be read";
     EMPTY = "empty": "the file has no text, or none after its front matter";
     MISSING_METADATA = "missing_metadata": "the front matter lacks a field that the source requires";
     FRONT_MATTER_UNCLOSED = "front_matter_unclosed": "the front matter begins and never ends";
     FRONT_MATTER_INVALID = "front_matter_invalid": "the front matter is not YAML, or not TOML, or not a mapping";
+    ACCESS_INVALID = "access_invalid": "the front matter says who may read it in words that are no rule, or names another tenant";
     CHANGED_WHILE_READING = "changed_while_reading": "the file changed each time it was read";
     VANISHED = "vanished": "the file or folder was listed and then was gone";
     OUTSIDE_ROOT = "outside_root": "the path is absolute, holds `..`, or leads out of its source's folder";

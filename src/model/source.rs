@@ -83,4 +83,9 @@ impl Visibility {
             Self::Private => "private",
         }
     }
+
+    /// The visibility with this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        [Self::Public, Self::Internal, Self::Private].into_iter().find(|visibility| visibility.as_str() == name)
+    }
 }

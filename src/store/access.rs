@@ -3,16 +3,18 @@
 //! What a read needs of them stands once more in one row of `settings` (`acl`): a reader's statements are the same
 //! then, however many rules there are that do not concern them.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
+use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
-
-use rusqlite::Connection;
 
 use super::settings;
 use crate::error::{Error, Result};
-use crate::model::DocumentId;
-use crate::model::rule::{ClassKey, Rule};
+use crate::model::rule::{ClassKey, Member, Rule};
+use crate::model::{DocumentId, Principal, Visibility, Who};
+
+/// Classes are numbered up to this.
+const LAST_CLASS: i64 = (1 << 30) - 1;
 
 /// A class and its rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,58 +46,338 @@ pub(crate) fn rules(conn: &Connection) -> Result<Vec<ClassRule>> {
         .map_err(|error| Error::Damaged { detail: format!("settings.acl can't be read: {error}") })
 }
 
-/// The number of the newest change of the rules; 0 where none ever changed.
+/// Writes what [`rules`] returns; says whether it was something else before.
+pub(crate) fn write_rules(conn: &Connection, rules: &[ClassRule]) -> Result<bool> {
+    let json = serde_json::to_string(rules)
+        .map_err(|error| Error::Invalid { message: format!("the rules can't be written: {error}") })?;
+    let changed = settings::acl(conn)?.as_deref() != Some(json.as_str());
+    if changed {
+        settings::write_acl(conn, &json)?;
+    }
+    Ok(changed)
+}
+
+/// A row of `acl_classes` with its members: the rule of a class and how it came to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ClassRow {
+    pub class_no: i64,
+    pub key: ClassKey,
+    pub rule: Rule,
+    pub visibility: Visibility,
+    pub groups: Option<Vec<String>>,
+    pub notes: Vec<String>,
+}
+
+const CLASS_COLUMNS: &str =
+    "class_no, class_key, source_id, document_id, tenant, visibility, groups, scope, valid_from, valid_until, notes";
+
+/// All classes but that of documents without a rule, by number.
+pub(crate) fn classes(conn: &Connection) -> Result<Vec<ClassRow>> {
+    let mut members = members(conn)?;
+    let sql = format!("SELECT {CLASS_COLUMNS} FROM acl_classes WHERE class_no > 0 ORDER BY class_no");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query([])?;
+    let mut classes = Vec::new();
+    while let Some(row) = rows.next()? {
+        let class_no: i64 = row.get(0)?;
+        let (allow, deny) = members.remove(&class_no).unwrap_or_default();
+        classes.push(class(row, class_no, allow, deny)?);
+    }
+    Ok(classes)
+}
+
+fn class(row: &Row<'_>, class_no: i64, allow: Vec<Member>, deny: Vec<Member>) -> Result<ClassRow> {
+    let damaged =
+        |column: &str| Error::Damaged { detail: format!("acl_classes.{column} of class {class_no} can't be read") };
+    let key: String = row.get(1)?;
+    let key = ClassKey::from_json(&key).ok_or_else(|| damaged("class_key"))?;
+    let (source, document): (String, Option<String>) = (row.get(2)?, row.get(3)?);
+    if source != key.source_id || document != key.document {
+        return Err(damaged("source_id"));
+    }
+    let visibility: String = row.get(5)?;
+    let groups: Option<String> = row.get(6)?;
+    let groups = groups.map(|json| serde_json::from_str(&json)).transpose().map_err(|_| damaged("groups"))?;
+    let notes: String = row.get(10)?;
+    Ok(ClassRow {
+        class_no,
+        key,
+        rule: Rule {
+            tenant: row.get(4)?,
+            scope: row.get(7)?,
+            valid_from: row.get(8)?,
+            valid_until: row.get(9)?,
+            allow,
+            deny,
+        },
+        visibility: Visibility::named(&visibility).ok_or_else(|| damaged("visibility"))?,
+        groups,
+        notes: serde_json::from_str(&notes).map_err(|_| damaged("notes"))?,
+    })
+}
+
+/// Whom each class lets in and keeps out.
+fn members(conn: &Connection) -> Result<HashMap<i64, (Vec<Member>, Vec<Member>)>> {
+    let mut statement = conn.prepare_cached("SELECT class_no, effect, kind, name FROM acl_members")?;
+    let mut rows = statement.query([])?;
+    let mut members: HashMap<i64, (Vec<Member>, Vec<Member>)> = HashMap::new();
+    while let Some(row) = rows.next()? {
+        let (effect, member): (String, Member) = (row.get(1)?, member(row, 2)?);
+        let (allow, deny) = members.entry(row.get(0)?).or_default();
+        if effect == "allow" { allow } else { deny }.push(member);
+    }
+    for (allow, deny) in members.values_mut() {
+        allow.sort_unstable();
+        deny.sort_unstable();
+    }
+    Ok(members)
+}
+
+/// The member in two columns of a row.
+fn member(row: &Row<'_>, column: usize) -> Result<Member> {
+    let (kind, name): (String, String) = (row.get(column)?, row.get(column + 1)?);
+    Ok(match kind.as_str() {
+        "everyone" => Member::Everyone,
+        "tenant" => Member::Tenant,
+        "group" => Member::Group(name),
+        "user" => Member::User(name),
+        _ => return Err(Error::Damaged { detail: format!("{kind:?} is no kind of readers") }),
+    })
+}
+
+/// Adds a class under the next free number, which is returned. That of `row` does not matter.
+pub(crate) fn insert_class(conn: &Connection, row: &ClassRow) -> Result<i64> {
+    let last: i64 =
+        conn.prepare_cached("SELECT coalesce(max(class_no), 0) FROM acl_classes")?.query_row([], |row| row.get(0))?;
+    if last >= LAST_CLASS {
+        let message = format!("the store has had {LAST_CLASS} access rules, and can't have more; make a new one");
+        return Err(Error::Invalid { message });
+    }
+    let sql = format!(
+        "INSERT INTO acl_classes ({CLASS_COLUMNS}, next_chunk, digest) \
+         VALUES (?1, ?2, ?3, ?4, '', 'private', NULL, NULL, NULL, NULL, '[]', 0, printf('%064d', 0))"
+    );
+    let class_no = last + 1;
+    conn.prepare_cached(&sql)?.execute(params![class_no, row.key.to_json(), row.key.source_id, row.key.document])?;
+    update_class(conn, &ClassRow { class_no, ..row.clone() })?;
+    Ok(class_no)
+}
+
+/// Replaces the rule of a class.
+pub(crate) fn update_class(conn: &Connection, row: &ClassRow) -> Result<()> {
+    let json = |names: &[String]| serde_json::Value::from(names).to_string();
+    let sql = "UPDATE acl_classes SET tenant = ?2, visibility = ?3, groups = ?4, scope = ?5, valid_from = ?6, \
+               valid_until = ?7, notes = ?8 WHERE class_no = ?1";
+    conn.prepare_cached(sql)?.execute(params![
+        row.class_no,
+        row.rule.tenant,
+        row.visibility.as_str(),
+        row.groups.as_deref().map(json),
+        row.rule.scope,
+        row.rule.valid_from,
+        row.rule.valid_until,
+        json(&row.notes),
+    ])?;
+    conn.prepare_cached("DELETE FROM acl_members WHERE class_no = ?1")?.execute([row.class_no])?;
+    let sql = "INSERT INTO acl_members (class_no, effect, kind, name) VALUES (?1, ?2, ?3, ?4)";
+    let mut insert = conn.prepare_cached(sql)?;
+    for (effect, members) in [("allow", &row.rule.allow), ("deny", &row.rule.deny)] {
+        for (kind, name) in members.iter().map(Member::columns) {
+            insert.execute(params![row.class_no, effect, kind, name])?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a class has documents, or had some in a generation that was published.
+pub(crate) fn is_populated(conn: &Connection, class_no: i64) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM documents WHERE class_no = ?1) \
+               OR EXISTS (SELECT 1 FROM class_generations WHERE class_no = ?1)";
+    Ok(conn.prepare_cached(sql)?.query_row([class_no], |row| row.get(0))?)
+}
+
+/// The keys of all classes but 0, by number.
+pub(crate) fn keys(conn: &Connection) -> Result<HashMap<i64, ClassKey>> {
+    Ok(classes(conn)?.into_iter().map(|class| (class.class_no, class.key)).collect())
+}
+
+/// How many documents each class has now.
+pub(crate) fn document_counts(conn: &Connection) -> Result<HashMap<i64, u64>> {
+    let sql = "SELECT class_no, count(*) FROM documents GROUP BY class_no";
+    let mut statement = conn.prepare_cached(sql)?;
+    let rows = statement.query_map([], |row| Ok((row.get::<_, Option<i64>>(0)?.unwrap_or(0), row.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What an act is on.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Target {
+    /// All documents of the source with this id.
+    Source(String),
+    /// The document with this id, in hex.
+    Document(String),
+}
+
+impl Target {
+    fn columns(&self) -> (&'static str, &str) {
+        match self {
+            Self::Source(id) => ("source", id),
+            Self::Document(id) => ("document", id),
+        }
+    }
+}
+
+/// What was granted or revoked last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Act {
+    pub target: Target,
+    /// A group or a user.
+    pub subject: Member,
+    /// Whether it was granted.
+    pub allow: bool,
+}
+
+/// All acts.
+pub(crate) fn acts(conn: &Connection) -> Result<Vec<Act>> {
+    let sql = "SELECT target_kind, target, subject_kind, subject, effect FROM acl_acts \
+               ORDER BY target_kind, target, subject_kind, subject";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query([])?;
+    let mut acts = Vec::new();
+    while let Some(row) = rows.next()? {
+        let (kind, target, effect): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(4)?);
+        let target = if kind == "source" { Target::Source(target) } else { Target::Document(target) };
+        acts.push(Act { target, subject: member(row, 2)?, allow: effect == "allow" });
+    }
+    Ok(acts)
+}
+
+/// Adds an act, in place of an earlier one of the same target on the same subject.
+pub(crate) fn put_act(conn: &Connection, act: &Act, epoch: u64) -> Result<()> {
+    let sql = "INSERT OR REPLACE INTO acl_acts (target_kind, target, subject_kind, subject, effect, epoch) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let ((target_kind, target), (subject_kind, subject)) = (act.target.columns(), act.subject.columns());
+    let effect = if act.allow { "allow" } else { "deny" };
+    conn.prepare_cached(sql)?.execute(params![target_kind, target, subject_kind, subject, effect, epoch])?;
+    Ok(())
+}
+
+/// Removes all acts on a target.
+pub(crate) fn delete_acts(conn: &Connection, target: &Target) -> Result<()> {
+    let (kind, target) = target.columns();
+    let sql = "DELETE FROM acl_acts WHERE target_kind = ?1 AND target = ?2";
+    conn.prepare_cached(sql)?.execute([kind, target])?;
+    Ok(())
+}
+
+/// The documents with acts of their own, stored or not: each is a class by itself.
+pub(crate) fn documents_with_acts(conn: &Connection) -> Result<HashSet<DocumentId>> {
+    let sql = "SELECT DISTINCT target FROM acl_acts WHERE target_kind = 'document'";
+    let mut statement = conn.prepare_cached(sql)?;
+    let ids = statement.query_map([], |row| row.get::<_, String>(0))?;
+    let parse = |id: String| {
+        DocumentId::parse(&id)
+            .ok_or_else(|| Error::Damaged { detail: format!("acl_acts.target {id:?} is no document id") })
+    };
+    ids.map(|id| parse(id?)).collect()
+}
+
+/// The groups that there are, where `ragdb.yaml` declared them.
+pub(crate) fn known_groups(conn: &Connection) -> Result<Option<Vec<String>>> {
+    let sql = "SELECT value FROM settings WHERE key = 'acl_groups'";
+    let json: Option<String> = conn.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+    let groups = json.map(|json| serde_json::from_str(&json)).transpose();
+    groups.map_err(|error| Error::Damaged { detail: format!("settings.acl_groups can't be read: {error}") })
+}
+
+/// Sets what [`known_groups`] returns.
+pub(crate) fn write_known_groups(conn: &Connection, groups: Option<&[String]>) -> Result<()> {
+    let Some(groups) = groups else {
+        conn.prepare_cached("DELETE FROM settings WHERE key = 'acl_groups'")?.execute([])?;
+        return Ok(());
+    };
+    let sql = "INSERT OR REPLACE INTO settings (key, value) VALUES ('acl_groups', ?1)";
+    conn.prepare_cached(sql)?.execute([serde_json::Value::from(groups).to_string()])?;
+    Ok(())
+}
+
+/// Whom an epoch concerns: those whom one member of a rule of a tenant stands for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Concern {
+    tenant: String,
+    member: Member,
+}
+
+impl Concern {
+    /// Anyone is of no tenant.
+    pub(crate) fn new(tenant: &str, member: Member) -> Self {
+        let tenant = if member == Member::Everyone { String::new() } else { tenant.to_owned() };
+        Self { tenant, member }
+    }
+}
+
+/// The newest epoch; 0 before the first one.
 pub(crate) fn epoch(conn: &Connection) -> Result<u64> {
     let sql = "SELECT coalesce(max(epoch), 0) FROM acl_epochs";
     Ok(conn.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
-/// The keys of all classes, by number.
-pub(crate) fn keys(conn: &Connection) -> Result<HashMap<i64, ClassKey>> {
-    let mut statement = conn.prepare_cached("SELECT class_no, class_key FROM acl_classes WHERE class_no > 0")?;
-    let mut rows = statement.query([])?;
-    let mut keys = HashMap::new();
-    while let Some(row) = rows.next()? {
-        let (number, json): (i64, String) = (row.get(0)?, row.get(1)?);
-        let key = ClassKey::from_json(&json)
-            .ok_or_else(|| Error::Damaged { detail: format!("acl_classes.class_key of {number} can't be read") })?;
-        keys.insert(number, key);
+/// Begins the next epoch.
+pub(crate) fn raise(conn: &Connection, reason: &str, concerned: &BTreeSet<Concern>) -> Result<u64> {
+    let epoch = epoch(conn)? + 1;
+    let sql = "INSERT INTO acl_epochs (epoch, changed_at, reason) VALUES (?1, ?2, ?3)";
+    conn.prepare_cached(sql)?.execute(params![epoch, settings::now(), reason])?;
+    let sql = "INSERT INTO acl_concerns (tenant, kind, name, epoch) VALUES (?1, ?2, ?3, ?4)";
+    let mut insert = conn.prepare_cached(sql)?;
+    for Concern { tenant, member } in concerned {
+        let (kind, name) = member.columns();
+        insert.execute(params![tenant, kind, name, epoch])?;
     }
-    Ok(keys)
+    Ok(epoch)
 }
 
-/// The documents with acts of their own.
-pub(crate) fn documents_with_acts(conn: &Connection) -> Result<HashSet<DocumentId>> {
-    let mut statement = conn.prepare_cached("SELECT DISTINCT target FROM acl_acts WHERE target_kind = 'document'")?;
-    let mut rows = statement.query([])?;
-    let mut documents = HashSet::new();
-    while let Some(row) = rows.next()? {
-        let id: String = row.get(0)?;
-        let id = DocumentId::parse(&id)
-            .ok_or_else(|| Error::Damaged { detail: format!("acl_acts.target {id:?} is no document id") })?;
-        documents.insert(id);
-    }
-    Ok(documents)
+/// The epoch as a principal sees it: how many have concerned them. What concerns others is not looked at.
+pub(crate) fn seen_epoch(conn: &Connection, principal: &Principal) -> Result<u64> {
+    let Who::Known { tenant, subject, groups } = principal.who() else {
+        let anyone = Concern::new("", Member::Everyone);
+        return if principal.is_operator() { epoch(conn) } else { Ok(epochs_of(conn, [anyone])?.len() as u64) };
+    };
+    let mut keys = vec![Member::Everyone, Member::Tenant];
+    keys.extend(groups.iter().cloned().map(Member::Group));
+    keys.push(Member::User(subject.clone()));
+    Ok(epochs_of(conn, keys.into_iter().map(|member| Concern::new(tenant, member)))?.len() as u64)
 }
 
-/// The groups that were declared; `None` where none were.
-pub(crate) fn groups(conn: &Connection) -> Result<Option<Vec<String>>> {
-    let Some(json) = settings::acl_groups(conn)? else { return Ok(None) };
-    serde_json::from_str(&json)
-        .map(Some)
-        .map_err(|_| Error::Damaged { detail: "settings.acl_groups is not a JSON array of strings".into() })
+/// The epochs that concern one of these.
+fn epochs_of(conn: &Connection, keys: impl IntoIterator<Item = Concern>) -> Result<BTreeSet<i64>> {
+    let sql = "SELECT epoch FROM acl_concerns WHERE tenant = ?1 AND kind = ?2 AND name = ?3";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut epochs = BTreeSet::new();
+    for Concern { tenant, member } in keys {
+        let (kind, name) = member.columns();
+        let mut rows = statement.query([tenant.as_str(), kind, name])?;
+        while let Some(row) = rows.next()? {
+            epochs.insert(row.get(0)?);
+        }
+    }
+    Ok(epochs)
 }
 
-pub(crate) fn shim_class(conn: &Connection, key: &ClassKey) -> Result<i64> {
-    use rusqlite::OptionalExtension;
-    let json = key.to_json();
-    let found: Option<i64> = conn
-        .query_row("SELECT class_no FROM acl_classes WHERE class_key = ?1", [&json], |row| row.get(0))
-        .optional()?;
-    if let Some(n) = found {
-        return Ok(n);
-    }
-    let n: i64 = conn.query_row("SELECT max(class_no) + 1 FROM acl_classes", [], |row| row.get(0))?;
-    conn.execute("INSERT INTO acl_classes VALUES (?1, ?2, ?3, NULL, '', 'internal', NULL, NULL, NULL, NULL, '[]', 0, printf('%064d', 0))", rusqlite::params![n, json, key.source_id])?;
-    Ok(n)
+/// A change of who may read what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AccessEpoch {
+    /// Its number, counted from 1.
+    pub epoch: u64,
+    /// When it began: RFC 3339.
+    pub changed_at: String,
+    /// What changed, and why.
+    pub reason: String,
+}
+
+/// All epochs, newest first.
+pub(crate) fn epochs(conn: &Connection) -> Result<Vec<AccessEpoch>> {
+    let mut statement = conn.prepare_cached("SELECT epoch, changed_at, reason FROM acl_epochs ORDER BY epoch DESC")?;
+    let read = |row: &Row<'_>| Ok(AccessEpoch { epoch: row.get(0)?, changed_at: row.get(1)?, reason: row.get(2)? });
+    let rows = statement.query_map([], read)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

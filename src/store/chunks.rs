@@ -186,6 +186,12 @@ pub(crate) fn relocate(conn: &Connection, row: &ChunkRow) -> Result<()> {
     Ok(())
 }
 
+/// Gives a chunk another number: its document is in another access class.
+pub(crate) fn renumber(conn: &Connection, chunk_no: i64, new: i64) -> Result<()> {
+    conn.prepare_cached("UPDATE chunks SET chunk_no = ?2 WHERE chunk_no = ?1")?.execute([chunk_no, new])?;
+    Ok(())
+}
+
 /// Takes the places of a document's chunks out of the way, so that [`relocate`] can give them out anew one by one.
 pub(crate) fn vacate(conn: &Connection, document_no: i64) -> Result<()> {
     let sql = "UPDATE chunks SET chunk_index = -1 - chunk_index WHERE document_no = ?1";

@@ -50,12 +50,19 @@ pub(crate) fn advance(conn: &Connection, class_no: i64, added: u32) -> Result<()
     Ok(())
 }
 
-/// Notes what a generation did to a class, and carries the class's digest on: SHA-256 over the one before and, document
+/// Notes what a generation did to a class, beside what is noted already, and carries the class's digest on: SHA-256 over the one before and, document
 /// by document in order of id, the digest of its change. No number of a generation goes in, so that it does not depend on
 /// what happened to other classes.
 pub(crate) fn record(conn: &Connection, class_no: i64, generation: u64, mut change: ClassChange) -> Result<()> {
     let sql = "INSERT INTO class_generations (class_no, generation, documents_added, documents_updated, \
-               documents_deleted, chunks_added, chunks_removed, chunks_reused) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+               documents_deleted, chunks_added, chunks_removed, chunks_reused) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
+               ON CONFLICT (class_no, generation) DO UPDATE SET \
+               documents_added = documents_added + excluded.documents_added, \
+               documents_updated = documents_updated + excluded.documents_updated, \
+               documents_deleted = documents_deleted + excluded.documents_deleted, \
+               chunks_added = chunks_added + excluded.chunks_added, \
+               chunks_removed = chunks_removed + excluded.chunks_removed, \
+               chunks_reused = chunks_reused + excluded.chunks_reused";
     conn.prepare_cached(sql)?.execute(params![
         class_no,
         generation,

@@ -179,6 +179,13 @@ pub(crate) fn update(conn: &Connection, document_no: i64, row: &DocumentRow, sta
     Ok(())
 }
 
+/// Puts a document, whose chunks have their new numbers already, in another access class.
+pub(crate) fn set_class(conn: &Connection, document_no: i64, class_no: i64) -> Result<()> {
+    let sql = "UPDATE documents SET class_no = ?2 WHERE document_no = ?1";
+    conn.prepare_cached(sql)?.execute([document_no, class_no])?;
+    Ok(())
+}
+
 /// Notes the stamps under which a file was last seen to hold what is stored. `size_bytes` is content, not a stamp.
 pub(crate) fn restamp(conn: &Connection, document_no: i64, stamps: Stamps) -> Result<()> {
     let sql = "UPDATE documents SET mtime_ns = ?2, ctime_ns = ?3, inode = ?4 WHERE document_no = ?1";

@@ -43,11 +43,6 @@ pub(crate) fn acl(conn: &Connection) -> Result<Option<String>> {
     get(conn, "acl")
 }
 
-/// The declared groups, as JSON: see [`super::access::groups`].
-pub(crate) fn acl_groups(conn: &Connection) -> Result<Option<String>> {
-    get(conn, "acl_groups")
-}
-
 /// Sets what [`acl`] returns.
 pub(crate) fn write_acl(conn: &Connection, json: &str) -> Result<()> {
     put(conn, "acl", json)

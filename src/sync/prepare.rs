@@ -270,7 +270,7 @@ impl Worker<'_> {
         let headings = chunked.chunks.iter().map(|chunk| (chunk.span, chunk.heading_path.as_slice())).collect();
         let found = Found::new(in_text, &text, &Shown { path: &path, title: &title, headings });
         let marks = Marks::new(trust, self.context.unsafe_scope, &found);
-        let (mut run, mut numbered) = self.runs.remove(&class).unwrap_or_default();
+        let (mut run, mut numbered) = self.runs.remove(&class).unwrap_or_else(|| (RunBuilder::new(), 0));
         let numbered_before = numbered;
         let mut matcher = Matcher::new(stored.as_ref().map_or(&[][..], |stored| &stored.chunks));
         let mut prepared = Vec::with_capacity(chunked.chunks.len());

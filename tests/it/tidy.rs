@@ -16,6 +16,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
     ("model", &["error", "lexicon"]),
     ("lexicon", &["error", "model"]),
     ("store", &["error", "model", "lexicon"]),
+    ("access", &["error", "model", "store"]),
     ("index", &["error", "model", "lexicon", "store"]),
     ("ingest", &["error", "model", "lexicon", "store"]),
     ("config", &["error", "model", "ingest"]),

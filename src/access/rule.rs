@@ -1,0 +1,254 @@
+//! From what `ragdb.yaml` says of a source, what a document says of itself and what was granted and revoked, to the rule
+//! of a class. Pure.
+//!
+//! A document can only narrow: whatever its front matter says, it lets in nobody whom its source keeps out. What it
+//! says in vain is noted. Acts come after both, and a denial is stronger than all of them.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use crate::error::{Error, Result};
+use crate::model::rule::{Member, Narrowing, Rule, instant, written};
+use crate::model::{Visibility, check_name};
+use crate::store::access::Act;
+use crate::store::sources::SourceRow;
+
+/// What is accepted as a moment.
+const A_TIME: &str = "a date such as 2026-11-30 or a time with its offset such as 2026-11-30T12:00:00Z";
+
+/// What a source says of its readers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SourceRule {
+    pub visibility: Visibility,
+    /// Empty where the source names none.
+    pub tenant: String,
+    /// Those that may read; everyone inside the visibility, where there is none.
+    pub groups: Vec<String>,
+    pub scope: Option<String>,
+}
+
+impl SourceRule {
+    /// Reads a stored declaration.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where it is none.
+    pub(crate) fn of(row: &SourceRow) -> Result<Self> {
+        let visibility = Visibility::named(&row.visibility).ok_or_else(|| Error::Damaged {
+            detail: format!("source {}: {:?} is no visibility", row.source_id, row.visibility),
+        })?;
+        Ok(Self {
+            visibility,
+            tenant: row.tenant.clone().unwrap_or_default(),
+            groups: row.list(&row.groups)?,
+            scope: row.scope.clone(),
+        })
+    }
+}
+
+/// The rule of a class, and how it came to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Effective {
+    pub rule: Rule,
+    /// How widely the documents may be read before acts.
+    pub visibility: Visibility,
+    /// The groups that may read them before acts; `None` where the rule names none.
+    pub groups: Option<Vec<String>>,
+    /// What was said in vain, and what is odd about the outcome: one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Reads `visibility`, `groups`, `tenant`, `valid_from` and `valid_until` of a document's front matter.
+///
+/// # Errors
+/// A sentence that names the key and what is accepted there.
+pub(crate) fn narrowing(
+    fields: Option<&Map<String, Value>>,
+    source_tenant: Option<&str>,
+) -> std::result::Result<Narrowing, String> {
+    let Some(fields) = fields else { return Ok(Narrowing::default()) };
+    let visibility = fields.get("visibility").map(|value| {
+        let named = value.as_str().and_then(Visibility::named);
+        named.ok_or_else(|| format!("visibility is {}; it must be public, internal or private", shown(value)))
+    });
+    if let Some(value) = fields.get("tenant")
+        && (value.as_str().is_none() || value.as_str() != source_tenant)
+    {
+        let own = source_tenant.map_or_else(|| "which has none".into(), |tenant| format!("which is {tenant:?}"));
+        return Err(format!("tenant is {}; it must be that of the source, {own}, or be left out", shown(value)));
+    }
+    let valid_from = fields.get("valid_from").map(|value| moment("valid_from", value, false)).transpose()?;
+    let valid_until = fields.get("valid_until").map(|value| moment("valid_until", value, true)).transpose()?;
+    if let (Some(from), Some(until)) = (&valid_from, &valid_until)
+        && from >= until
+    {
+        return Err(format!("valid_from ({from}) must lie before valid_until ({until}, exclusive)"));
+    }
+    Ok(Narrowing {
+        visibility: visibility.transpose()?,
+        groups: fields.get("groups").map(groups).transpose()?,
+        valid_from,
+        valid_until,
+    })
+}
+
+/// One name or a list of names, sorted, without repeats.
+fn groups(value: &Value) -> std::result::Result<Vec<String>, String> {
+    let wrong = || format!("groups is {}; it must be a name or a list of names", shown(value));
+    let names = match value {
+        Value::String(name) if name.contains(',') => {
+            return Err(format!("groups is {}; write several names as a list", shown(value)));
+        }
+        Value::String(name) => vec![name.clone()],
+        Value::Array(names) => {
+            let names = names.iter().map(|name| name.as_str().map(str::to_owned).ok_or_else(wrong));
+            names.collect::<std::result::Result<_, _>>()?
+        }
+        _ => return Err(wrong()),
+    };
+    for name in &names {
+        check_name("group", name).map_err(|error| format!("groups: {error}"))?;
+    }
+    Ok(sorted(names))
+}
+
+/// A date or a time in the form of [`instant`]. A date is its first moment, or the first one after it.
+fn moment(key: &str, value: &Value, after: bool) -> std::result::Result<String, String> {
+    let wrong = || format!("{key} is {}; it must be {A_TIME}", shown(value));
+    let text = value.as_str().ok_or_else(wrong)?;
+    let start = instant(text).map_err(|_| wrong())?;
+    if !after || text.trim().len() != "2026-11-30".len() {
+        return Ok(start);
+    }
+    let start: jiff::Timestamp = start.parse().map_err(|_| wrong())?;
+    start.checked_add(jiff::SignedDuration::from_hours(24)).map(written).map_err(|_| wrong())
+}
+
+/// The rule of the documents of a source with this narrowing. `on_source` and `on_document` are the acts on each;
+/// `known` are the groups that there are, where they are declared.
+pub(crate) fn effective(
+    source: &SourceRule,
+    narrowing: &Narrowing,
+    on_source: &[Act],
+    on_document: &[Act],
+    known: Option<&[String]>,
+) -> Effective {
+    let mut notes = Vec::new();
+    let (visibility, groups) = narrowed(source, narrowing, known, &mut notes);
+    let mut allow = match (&groups, visibility) {
+        (Some(groups), _) => groups.iter().cloned().map(Member::Group).collect(),
+        (None, Visibility::Public) => vec![Member::Everyone],
+        (None, Visibility::Internal) => vec![Member::Tenant],
+        (None, Visibility::Private) => Vec::new(),
+    };
+    // A document's own act replaces the one of its source on the same subject.
+    let acts: BTreeMap<&Member, bool> =
+        on_source.iter().chain(on_document).map(|act| (&act.subject, act.allow)).collect();
+    let mut deny = Vec::new();
+    for (&subject, &allows) in &acts {
+        match subject {
+            _ if !allows => deny.push(subject.clone()),
+            Member::Group(name) if !is_known(name, known) => {
+                notes.push(format!("group {name:?} was granted and is not declared in access.groups: ignored"));
+            }
+            _ => allow.push(subject.clone()),
+        }
+    }
+    allow.sort_unstable();
+    allow.dedup();
+    if allow.contains(&Member::Everyone) && !deny.is_empty() {
+        notes.push("anyone may read it: what was revoked can be read without a name".into());
+    }
+    if allow.iter().all(|member| deny.contains(member)) {
+        notes.push("no members: nobody but the operator may read it".into());
+    }
+    let rule = Rule {
+        tenant: source.tenant.clone(),
+        scope: source.scope.clone(),
+        valid_from: narrowing.valid_from.clone(),
+        valid_until: narrowing.valid_until.clone(),
+        allow,
+        deny,
+    };
+    Effective { rule, visibility, groups, notes }
+}
+
+/// The rule of documents whose source is declared no longer: it lets nobody in.
+pub(crate) fn orphaned(narrowing: &Narrowing) -> Effective {
+    let rule = Rule {
+        tenant: String::new(),
+        scope: None,
+        valid_from: narrowing.valid_from.clone(),
+        valid_until: narrowing.valid_until.clone(),
+        allow: Vec::new(),
+        deny: Vec::new(),
+    };
+    let notes = vec!["no members: its source is declared no longer".into()];
+    Effective { rule, visibility: Visibility::Private, groups: None, notes }
+}
+
+/// How widely a document may be read and by which groups, before acts.
+fn narrowed(
+    source: &SourceRule,
+    narrowing: &Narrowing,
+    known: Option<&[String]>,
+    notes: &mut Vec<String>,
+) -> (Visibility, Option<Vec<String>>) {
+    let mut visibility = source.visibility;
+    if let Some(own) = narrowing.visibility {
+        if own < source.visibility {
+            let (own, source) = (own.as_str(), source.visibility.as_str());
+            notes.push(format!("visibility {own} widens that of the source, {source}: ignored"));
+        }
+        visibility = visibility.max(own);
+    }
+    // What the source lets in, as groups: none of them where it is private and names none.
+    let limit = match (source.groups.as_slice(), source.visibility) {
+        ([], Visibility::Public | Visibility::Internal) => None,
+        (groups, _) => Some(groups),
+    };
+    let groups = match &narrowing.groups {
+        Some(own) => {
+            let widens = |group: &String| limit.is_some_and(|limit| !limit.contains(group));
+            let (wider, own): (Vec<String>, Vec<String>) = own.iter().cloned().partition(widens);
+            notes.extend(wider.iter().map(|group| format!("group {group:?} widens the source's rule: ignored")));
+            Some(own)
+        }
+        // A document that is more private than its source has members of its own or none.
+        None if visibility == Visibility::Private && source.visibility != Visibility::Private => Some(Vec::new()),
+        None => limit.map(<[String]>::to_vec),
+    };
+    let groups = groups.map(|groups| {
+        let (groups, unknown): (Vec<String>, Vec<String>) = groups.into_iter().partition(|name| is_known(name, known));
+        notes.extend(unknown.iter().map(|group| format!("group {group:?} is not declared in access.groups: ignored")));
+        sorted(groups)
+    });
+    if groups.is_some() {
+        visibility = visibility.max(Visibility::Internal);
+    }
+    (visibility, groups)
+}
+
+/// Whether there is such a group; where none is declared, any name is one.
+pub(super) fn is_known(name: &String, known: Option<&[String]>) -> bool {
+    known.is_none_or(|known| known.contains(name))
+}
+
+/// The start of a value, for a message.
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    let mut start: String = text.chars().take(80).collect();
+    if start.len() < text.len() {
+        start.push('…');
+    }
+    start
+}
+
+fn sorted(mut names: Vec<String>) -> Vec<String> {
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+#[cfg(test)]
+mod tests;
