@@ -36,14 +36,15 @@ pub struct Config {
     pub sync: SyncSettings,
     /// How questions are answered.
     pub answer: AnswerSettings,
-    /// Who may read.
+    /// What holds for the readers of all sources.
     pub access: AccessSettings,
 }
 
-/// What access rules rest on.
+/// What holds for the readers of all sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessSettings {
-    /// The groups that there are; `None` where any name is one.
+    /// The groups that there are; `None` where any name is one. With a list, a source may name no other group, and one
+    /// that a document's front matter names has no members.
     pub groups: Option<Vec<String>>,
 }
 

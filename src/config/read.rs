@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_saphyr::{DuplicateKeyPolicy, MergeKeyPolicy, Spanned};
 
-use super::{ChunkSettings, Config, SourceConfig, SyncSettings};
+use super::{AccessSettings, ChunkSettings, Config, SourceConfig, SyncSettings};
 use crate::error::{Error, Result};
 use crate::ingest::{BadPattern, Patterns};
 use crate::model::{Bm25Policy, ChunkPolicy, Policy, SourceKind, Trust, UnsafeScope, Visibility};
@@ -21,6 +21,14 @@ struct RawConfig {
     gate: Option<RawGate>,
     sync: Option<RawSync>,
     answer: Option<answer::Raw>,
+    access: RawAccess,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RawAccess {
+    groups: Vec<Text>,
+    statistics: Option<Text>,
 }
 
 #[derive(Deserialize)]
@@ -91,11 +99,11 @@ pub(super) fn from_yaml(text: &str, path: &Path) -> Result<Config> {
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty())
         .map_or_else(|| PathBuf::from("."), Path::to_path_buf);
-    let mut config = Config::default();
+    let fault = |(line, what): Fault| wrong(path, line, &what);
+    let mut config = Config { access: raw.access.check().map_err(fault)?, ..Config::default() };
     for source in raw.sources {
-        config
-            .sources
-            .push(check_source(source, &base, &config.sources).map_err(|(line, what)| wrong(path, line, &what))?);
+        let source = check_source(source, &base, &config.sources, &config.access).map_err(fault)?;
+        config.sources.push(source);
     }
     if let Some(Spanned { value: raw, referenced, .. }) = raw.chunking {
         let RawChunking { target_chars, max_chars, overlap_chars } = raw;
@@ -120,7 +128,7 @@ pub(super) fn from_yaml(text: &str, path: &Path) -> Result<Config> {
         }
     }
     if let Some(raw) = raw.answer {
-        config.answer = raw.check().map_err(|(line, what)| wrong(path, line, &what))?;
+        config.answer = raw.check().map_err(fault)?;
     }
     Ok(config)
 }
@@ -133,7 +141,59 @@ fn wrong(path: &Path, line: u64, what: &str) -> Error {
 
 type Fault = (u64, String);
 
-fn check_source(raw: RawSource, base: &Path, before: &[SourceConfig]) -> std::result::Result<SourceConfig, Fault> {
+impl RawAccess {
+    fn check(self) -> std::result::Result<AccessSettings, Fault> {
+        if let Some(Spanned { value, referenced, .. }) = self.statistics {
+            let why = match value.as_str() {
+                "scoped" => None,
+                "shared" => Some(
+                    "ragdb has no shared statistics: each reader's scores are taken over what they may read, which \
+                     costs nothing extra, and shared ones would tell of hidden documents; remove the line"
+                        .to_owned(),
+                ),
+                _ => Some(format!("access.statistics is `{}`; it must be scoped", value.escape_debug())),
+            };
+            if let Some(why) = why {
+                return Err((referenced.line(), why));
+            }
+        }
+        let groups = names("access.groups", self.groups)?;
+        Ok(AccessSettings { groups: Some(groups).filter(|groups| !groups.is_empty()) })
+    }
+}
+
+/// The groups of a source: none where anyone may read it, and none that there isn't.
+fn groups(
+    id: &str,
+    raw: Vec<Text>,
+    visibility: Visibility,
+    access: &AccessSettings,
+) -> std::result::Result<Vec<String>, Fault> {
+    if let Some(first) = raw.first()
+        && visibility == Visibility::Public
+    {
+        let what = format!(
+            "groups of source {id}: its visibility is public, so anyone may read it; make it internal or private, or \
+             remove the groups"
+        );
+        return Err((first.referenced.line(), what));
+    }
+    if let Some(known) = &access.groups
+        && let Some(unknown) = raw.iter().find(|group| !known.contains(&group.value))
+    {
+        let shown = unknown.value.escape_debug();
+        let what = format!("groups of source {id}: `{shown}` is not in access.groups; declare it there");
+        return Err((unknown.referenced.line(), what));
+    }
+    names("groups", raw)
+}
+
+fn check_source(
+    raw: RawSource,
+    base: &Path,
+    before: &[SourceConfig],
+    access: &AccessSettings,
+) -> std::result::Result<SourceConfig, Fault> {
     let line = raw.id.referenced.line();
     let id = raw.id.value;
     if !is_id(&id) {
@@ -146,32 +206,12 @@ fn check_source(raw: RawSource, base: &Path, before: &[SourceConfig]) -> std::re
     }
     let path = relative_path(&raw.path.value)
         .map_err(|why| (raw.path.referenced.line(), format!("path of source {id}: {why}")))?;
-    let name = |field: &str, text: Text| {
-        let shown = text.value.escape_debug();
-        if is_name(&text.value) {
-            Ok(text.value)
-        } else {
-            Err((text.referenced.line(), not_a_name(field, &shown.to_string())))
-        }
-    };
-    let names = |field: &str, list: Vec<Text>| {
-        let mut names: Vec<String> = Vec::with_capacity(list.len());
-        for text in list {
-            let line = text.referenced.line();
-            let text = name(field, text)?;
-            if names.contains(&text) {
-                return Err((line, format!("{field}: `{text}` is there twice")));
-            }
-            names.push(text);
-        }
-        Ok(names)
-    };
     Ok(SourceConfig {
         kind: raw.kind,
         scope: raw.scope.map(|text| name("scope", text)).transpose()?,
         visibility: raw.visibility,
         tenant: raw.tenant.map(|text| name("tenant", text)).transpose()?,
-        groups: names("groups", raw.groups)?,
+        groups: groups(&id, raw.groups, raw.visibility, access)?,
         include: patterns("include", raw.include)?,
         exclude: patterns("exclude", raw.exclude)?,
         required_metadata: names("required_metadata", raw.required_metadata)?,
@@ -180,6 +220,26 @@ fn check_source(raw: RawSource, base: &Path, before: &[SourceConfig]) -> std::re
         hidden: raw.hidden,
         ..SourceConfig::new(id, base.to_path_buf(), path)
     })
+}
+
+fn name(field: &str, text: Text) -> std::result::Result<String, Fault> {
+    if is_name(&text.value) {
+        return Ok(text.value);
+    }
+    Err((text.referenced.line(), not_a_name(field, &text.value.escape_debug().to_string())))
+}
+
+fn names(field: &str, list: Vec<Text>) -> std::result::Result<Vec<String>, Fault> {
+    let mut names: Vec<String> = Vec::with_capacity(list.len());
+    for text in list {
+        let line = text.referenced.line();
+        let text = name(field, text)?;
+        if names.contains(&text) {
+            return Err((line, format!("{field}: `{text}` is there twice")));
+        }
+        names.push(text);
+    }
+    Ok(names)
 }
 
 fn patterns(field: &str, list: Vec<Text>) -> std::result::Result<Vec<String>, Fault> {

@@ -39,7 +39,8 @@ sources:
     # reviewed: []
     ## Who may read the documents: `public` (anyone), `internal` (the tenant) or `private` (by rule only).
     # visibility: internal
-    ## The groups that may read them; without any, everyone inside the visibility.
+    ## The groups that may read them; without any, everyone inside the visibility. A document's front matter can narrow
+    ## all of this, and nothing else can (see docs/access.md).
     # groups: []
     ## The tenant that they belong to, and a label that a query can be limited to. By default there is none.
     # tenant: null
@@ -72,6 +73,12 @@ sources:
   # respect_gitignore: false
   ## A larger file is refused (64 MiB).
   # max_file_bytes: 67108864
+
+# access:
+  ## The groups that there are, for sources and front matter to name. Without any, each name is a group.
+  # groups: []
+  ## Scores are taken over what a reader may read, so that what is hidden changes none. There is no other setting.
+  # statistics: scoped
 
 ## Which model `ragdb answer` asks; without one it answers with sentences of the sources. The question, the evidence and
 ## the key go to this address.

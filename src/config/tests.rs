@@ -29,7 +29,8 @@ fn every_setting_is_read() {
         "sources:\n  - {id: docs, path: docs/, kind: markdown}\n  - id: notes.v2\n    kind: text\n    path: ./a//b\n    \
          scope: support\n    visibility: private\n    tenant: acme\n    groups: [staff, ops]\n    include: ['*.txt']\n    \
          exclude: [old/]\n    required_metadata: [title, owner]\n    trust: reviewed\n    reviewed: [a.txt]\n    hidden: true\ngate: {scope: chunk}\nchunking: {max_chars: 900, \
-         overlap_chars: 0}\nbm25: {k1: 0.9}\nsync: {max_delete: 5, respect_gitignore: true, max_file_bytes: 1000}\n",
+         overlap_chars: 0}\nbm25: {k1: 0.9}\nsync: {max_delete: 5, respect_gitignore: true, max_file_bytes: 1000}\naccess: {groups: [staff, \
+         ops, hr], statistics: scoped}\n",
     )
     .unwrap();
     let [docs, notes] = config.sources.as_slice() else { panic!("{config:?}") };
@@ -55,6 +56,7 @@ fn every_setting_is_read() {
     assert_eq!(config.bm25, Some(Bm25Policy { k1: 0.9, b: 0.75 }));
     assert_eq!(config.unsafe_scope, Some(UnsafeScope::Chunk));
     assert_eq!(config.sync, SyncSettings { max_delete: Some(5), respect_gitignore: true, max_file_bytes: 1000 });
+    assert_eq!(config.access.groups, Some(vec!["staff".into(), "ops".into(), "hr".into()]));
 }
 
 #[test]
@@ -94,6 +96,13 @@ fn an_empty_file_declares_nothing() {
 #[case::repeated_group(source("    groups:\n      - a\n      - a\n"), 6, "twice")]
 #[case::blank_tenant(source("    tenant: ''\n"), 4, "tenant")]
 #[case::control_character(source("    scope: \"a\\nb\"\n"), 4, "scope `a\\nb`")]
+#[case::public_with_groups(source("    visibility: public\n    groups: [a]\n"), 5, "anyone may read it")]
+#[case::unknown_group(source("    groups: [a, b]\naccess: {groups: [a]}\n"), 4, "`b` is not in access.groups")]
+#[case::blank_known_group("access:\n  groups: [' ']\n".into(), 2, "access.groups")]
+#[case::repeated_known_group("access:\n  groups: [a, a]\n".into(), 2, "twice")]
+#[case::shared_statistics("access:\n  statistics: shared\n".into(), 2, "costs nothing extra")]
+#[case::unknown_statistics("access:\n  statistics: none\n".into(), 2, "access.statistics is `none`")]
+#[case::unknown_access_field("access:\n  users: []\n".into(), 2, "users")]
 #[case::overlap_too_long("chunking:\n  target_chars: 100\n  overlap_chars: 100\n".into(), 2, "overlap_chars")]
 #[case::negative("chunking:\n  max_chars: -1\n".into(), 2, "")]
 #[case::bm25("bm25:\n  b: 1.5\n".into(), 2, "bm25.b")]
@@ -158,6 +167,7 @@ fn the_template_documents_the_defaults() {
     assert_eq!(config.sources, [SourceConfig::new("docs".into(), "/srv/site".into(), "docs".into())]);
     assert_eq!(config.sync, SyncSettings::default());
     assert_eq!(config.answer, AnswerSettings::default());
+    assert_eq!(config.access, AccessSettings::default());
     assert_eq!(config.bm25, Some(Bm25Policy::default()));
     assert_eq!(config.unsafe_scope, Some(UnsafeScope::default()));
     assert_eq!(config.chunking.unwrap().resolve().unwrap(), ChunkPolicy::default());
@@ -189,11 +199,12 @@ fn the_template_documents_the_defaults() {
         "api_key_env",
         "timeout_seconds",
         "retries",
+        "statistics",
     ] {
         let lines =
             uncommented.iter().filter(|line| line.trim_start_matches([' ', '-']).starts_with(&format!("{field}:")));
-        // A source has a scope, and so has the gate.
-        assert_eq!(lines.count(), 1 + usize::from(field == "scope"), "{field}");
+        // A source has a scope, and so has the gate; it names groups, and so does the list of all.
+        assert_eq!(lines.count(), 1 + usize::from(matches!(field, "scope" | "groups")), "{field}");
     }
 }
 
