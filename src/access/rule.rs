@@ -2,7 +2,8 @@
 //! of a class. Pure.
 //!
 //! A document can only narrow: whatever its front matter says, it lets in nobody whom its source keeps out. What it
-//! says in vain is noted. Acts come after both, and a denial is stronger than all of them.
+//! says in vain is noted. An act on a source is part of what the source says, an act on a document stands beside what the document says,
+//! and a denial is stronger than all of them.
 
 use std::collections::BTreeMap;
 
@@ -50,9 +51,9 @@ impl SourceRule {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Effective {
     pub rule: Rule,
-    /// How widely the documents may be read before acts.
+    /// How widely the documents may be read, acts left out.
     pub visibility: Visibility,
-    /// The groups that may read them before acts; `None` where the rule names none.
+    /// The groups that may read them, further acts left out; `None` where there is no such limit.
     pub groups: Option<Vec<String>>,
     /// What was said in vain, and what is odd about the outcome: one sentence each.
     pub notes: Vec<String>,
@@ -126,6 +127,9 @@ fn moment(key: &str, value: &Value, after: bool) -> std::result::Result<String, 
 
 /// The rule of the documents of a source with this narrowing. `on_source` and `on_document` are the acts on each;
 /// `known` are the groups that there are, where they are declared.
+///
+/// What is granted on a source is part of what the source says: a document that names its readers narrows that too. What
+/// is granted on the document itself stands beside what it says.
 pub(crate) fn effective(
     source: &SourceRule,
     narrowing: &Narrowing,
@@ -134,24 +138,32 @@ pub(crate) fn effective(
     known: Option<&[String]>,
 ) -> Effective {
     let mut notes = Vec::new();
-    let (visibility, groups) = narrowed(source, narrowing, known, &mut notes);
-    let mut allow = match (&groups, visibility) {
+    // A document's own act replaces the one of its source on the same subject.
+    let acts: BTreeMap<&Member, (bool, bool)> = (on_source.iter().map(|act| (&act.subject, (act.allow, false))))
+        .chain(on_document.iter().map(|act| (&act.subject, (act.allow, true))))
+        .collect();
+    let deny: Vec<Member> = acts.iter().filter(|(_, (allow, _))| !allow).map(|(&subject, _)| subject.clone()).collect();
+    let mut granted = Vec::new();
+    for (&subject, &(_, own)) in acts.iter().filter(|(_, (allow, _))| *allow) {
+        match subject {
+            Member::Group(name) if !is_known(name, known) => {
+                notes.push(format!("{subject} was granted and is not declared in access.groups: ignored"));
+            }
+            _ => granted.push((subject, own)),
+        }
+    }
+    let narrowed = narrowed(source, narrowing, &granted, known, &mut notes);
+    let mut allow = match (&narrowed.groups, narrowed.visibility) {
         (Some(groups), _) => groups.iter().cloned().map(Member::Group).collect(),
         (None, Visibility::Public) => vec![Member::Everyone],
         (None, Visibility::Internal) => vec![Member::Tenant],
         (None, Visibility::Private) => Vec::new(),
     };
-    // A document's own act replaces the one of its source on the same subject.
-    let acts: BTreeMap<&Member, bool> =
-        on_source.iter().chain(on_document).map(|act| (&act.subject, act.allow)).collect();
-    let mut deny = Vec::new();
-    for (&subject, &allows) in &acts {
-        match subject {
-            _ if !allows => deny.push(subject.clone()),
-            Member::Group(name) if !is_known(name, known) => {
-                notes.push(format!("group {name:?} was granted and is not declared in access.groups: ignored"));
-            }
-            _ => allow.push(subject.clone()),
+    for (subject, own) in granted {
+        if own || !narrowed.narrows {
+            allow.push(subject.clone());
+        } else if !allow.contains(subject) {
+            notes.push(format!("{subject} was granted on the source, which the document narrows: not let in"));
         }
     }
     allow.sort_unstable();
@@ -170,7 +182,7 @@ pub(crate) fn effective(
         allow,
         deny,
     };
-    Effective { rule, visibility, groups, notes }
+    Effective { rule, visibility: narrowed.visibility, groups: narrowed.groups, notes }
 }
 
 /// The rule of documents whose source is declared no longer: it lets nobody in.
@@ -187,13 +199,21 @@ pub(crate) fn orphaned(narrowing: &Narrowing) -> Effective {
     Effective { rule, visibility: Visibility::Private, groups: None, notes }
 }
 
-/// How widely a document may be read and by which groups, before acts.
+/// What a document makes of its source's rule.
+struct Narrowed {
+    visibility: Visibility,
+    groups: Option<Vec<String>>,
+    /// Whether it names other members than the source does.
+    narrows: bool,
+}
+
 fn narrowed(
     source: &SourceRule,
     narrowing: &Narrowing,
+    granted: &[(&Member, bool)],
     known: Option<&[String]>,
     notes: &mut Vec<String>,
-) -> (Visibility, Option<Vec<String>>) {
+) -> Narrowed {
     let mut visibility = source.visibility;
     if let Some(own) = narrowing.visibility {
         if own < source.visibility {
@@ -202,20 +222,24 @@ fn narrowed(
         }
         visibility = visibility.max(own);
     }
+    let narrows = visibility != source.visibility || narrowing.groups.is_some();
     // What the source lets in, as groups: none of them where it is private and names none.
     let limit = match (source.groups.as_slice(), source.visibility) {
         ([], Visibility::Public | Visibility::Internal) => None,
         (groups, _) => Some(groups),
     };
+    let is_granted = |name: &String| {
+        granted.iter().any(|(subject, own)| !own && matches!(subject, Member::Group(group) if group == name))
+    };
     let groups = match &narrowing.groups {
         Some(own) => {
-            let widens = |group: &String| limit.is_some_and(|limit| !limit.contains(group));
+            let widens = |group: &String| limit.is_some_and(|limit| !limit.contains(group) && !is_granted(group));
             let (wider, own): (Vec<String>, Vec<String>) = own.iter().cloned().partition(widens);
             notes.extend(wider.iter().map(|group| format!("group {group:?} widens the source's rule: ignored")));
             Some(own)
         }
         // A document that is more private than its source has members of its own or none.
-        None if visibility == Visibility::Private && source.visibility != Visibility::Private => Some(Vec::new()),
+        None if visibility == Visibility::Private && narrows => Some(Vec::new()),
         None => limit.map(<[String]>::to_vec),
     };
     let groups = groups.map(|groups| {
@@ -226,7 +250,7 @@ fn narrowed(
     if groups.is_some() {
         visibility = visibility.max(Visibility::Internal);
     }
-    (visibility, groups)
+    Narrowed { visibility, groups, narrows }
 }
 
 /// Whether there is such a group; where none is declared, any name is one.

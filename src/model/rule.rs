@@ -66,18 +66,32 @@ impl ClassKey {
 
 /// Whom a rule lets in or keeps out. Groups and users are those of the rule's tenant.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub(crate) enum Member {
+pub enum Member {
     /// Anyone at all.
     Everyone,
     /// Anyone identified of the tenant.
     Tenant,
+    /// The members of a group.
     Group(String),
+    /// One user.
     User(String),
 }
 
+impl std::fmt::Display for Member {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Everyone => f.write_str("anyone"),
+            Self::Tenant => f.write_str("anyone of the tenant"),
+            Self::Group(name) => write!(f, "group {name:?}"),
+            Self::User(name) => write!(f, "user {name:?}"),
+        }
+    }
+}
+
 impl Member {
-    /// The names in `acl_members`.
-    pub(crate) fn columns(&self) -> (&'static str, &str) {
+    /// The kind (`everyone`, `tenant`, `group` or `user`) and the name, which is empty but for the last two.
+    #[must_use]
+    pub fn columns(&self) -> (&'static str, &str) {
         match self {
             Self::Everyone => ("everyone", ""),
             Self::Tenant => ("tenant", ""),

@@ -119,6 +119,34 @@ fn acts_come_after_narrowing(
     assert_eq!(effective.notes.len(), usize::from(unknown) + usize::from(nobody), "{:?}", effective.notes);
 }
 
+#[rstest]
+#[case::a_document_that_follows(own(None, None), &[group("ops"), user("eve")], &[])]
+#[case::one_that_names_the_group(
+    own(None, Some(&["ops"])), &[group("ops")],
+    &["user \"eve\" was granted on the source, which the document narrows: not let in"]
+)]
+#[case::one_that_names_another_group(
+    own(None, Some(&["hr"])), &[],
+    &[
+        "group \"hr\" widens the source's rule: ignored",
+        "group \"ops\" was granted on the source, which the document narrows: not let in",
+        "user \"eve\" was granted on the source, which the document narrows: not let in",
+        NOBODY,
+    ]
+)]
+fn a_document_narrows_what_is_granted_on_its_source(
+    #[case] own: Narrowing,
+    #[case] allow: &[Member],
+    #[case] notes: &[&str],
+) {
+    let acts = [act(group("ops"), true), act(user("eve"), true)];
+    let found = effective(&source(Private, &[]), &own, &acts, &[], None);
+    assert_eq!((found.rule.allow.as_slice(), found.notes), (allow, owned(notes)));
+    // Not what is granted on the document itself.
+    let found = effective(&source(Private, &[]), &own, &[], &acts, None);
+    assert_eq!(found.rule.allow, [group("ops"), user("eve")]);
+}
+
 #[test]
 fn what_is_public_cant_be_revoked() {
     let effective = effective(&source(Public, &[]), &Narrowing::default(), &[act(user("bob"), false)], &[], None);
