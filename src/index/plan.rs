@@ -67,8 +67,8 @@ impl<'q> Plan<'q> {
         let segments = reader.segments(&query.classes)?;
         let statistics = statistics_of(&segments)?;
         let mut terms = Vec::with_capacity(query.asked.terms.len());
-        for QueryTerm { term, weight, .. } in &query.asked.terms {
-            let rows = term_rows(reader, &segments, term)?;
+        let rows = reader.terms(&segments, query.asked.terms.iter().map(|term| term.term.as_str()))?;
+        for (QueryTerm { term, weight, .. }, rows) in query.asked.terms.iter().zip(rows) {
             let df = live_df(statistics, term, &rows)?;
             let idf = statistics.idf(df);
             terms.push(PlannedTerm { df, idf, factor: weight * idf, rows });
@@ -112,10 +112,6 @@ impl<'q> Plan<'q> {
     pub(crate) fn impact_unit(&self, segment: &SegmentRow) -> f64 {
         impact_unit(self.statistics.average_length(), segment.average_length)
     }
-}
-
-fn term_rows(reader: &mut PostingReader<'_>, segments: &[SegmentRow], term: &str) -> Result<Vec<Option<TermRow>>> {
-    segments.iter().map(|segment| reader.term(segment.segment, term)).collect()
 }
 
 fn live_df(statistics: Statistics, term: &str, rows: &[Option<TermRow>]) -> Result<u64> {

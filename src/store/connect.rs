@@ -86,6 +86,7 @@ pub(super) fn configure(conn: &Connection, access: Access) -> rusqlite::Result<(
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DDL, false)?;
     conn.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
     conn.set_prepared_statement_cache_capacity(64);
+    rusqlite::vtab::array::load_module(conn)?;
     conn.pragma_update(None, "cell_size_check", true)?;
     conn.pragma_update(None, "cache_size", -CACHE_KIB)?;
     conn.pragma_update(None, "mmap_size", 0)?;

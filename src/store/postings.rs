@@ -4,7 +4,7 @@
 //! of `crate::index`. Values read here come from a file that may be damaged or hostile, so ranges are checked
 //! and nothing is copied before its size is known to be plausible.
 
-use rusqlite::types::ValueRef;
+use rusqlite::types::{Value, ValueRef};
 use rusqlite::{CachedStatement, Connection, OptionalExtension, Row, params};
 
 use crate::error::{Error, Result};
@@ -19,6 +19,9 @@ pub(crate) const BLOCK_ROW_BYTES: usize = 4040;
 pub(crate) const SKIP_BYTES: usize = 11;
 /// The largest inline list in `terms.data`, in bytes: a full block at the largest widths and its width byte.
 const MAX_INLINE_BYTES: usize = 128 * 8 + 1;
+
+/// Below so many segments a term is looked up in one after the other.
+const FEW_SEGMENTS: usize = 12;
 
 /// A row of `segments`: one immutable piece of the index, covering a range of the chunk numbers of one class.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,6 +140,9 @@ pub(crate) const SELECT_SEGMENTS: &str = "SELECT segment, generation, first_chun
      ORDER BY segment";
 pub(crate) const SELECT_TERM: &str =
     "SELECT df, dead, max_impact, base, blocks, data FROM terms WHERE segment = ?1 AND term = ?2";
+/// The same in several segments, in the order of the list.
+pub(crate) const SELECT_TERM_IN: &str = "SELECT t.df, t.dead, t.max_impact, t.base, t.blocks, t.data, t.segment \
+     FROM rarray(?1) s CROSS JOIN terms t ON t.segment = s.value AND t.term = ?2";
 pub(crate) const SELECT_TERMS_AFTER: &str = "SELECT df, dead, max_impact, base, blocks, data, term FROM terms \
      WHERE segment = ?1 AND term > ?2 ORDER BY term LIMIT ?3";
 pub(crate) const SELECT_BLOCK_ROW: &str = "SELECT data FROM posting_blocks WHERE block_row = ?1";
@@ -200,6 +206,38 @@ impl<'c> PostingReader<'c> {
     pub(crate) fn term(&mut self, segment: i64, term: &str) -> Result<Option<TermRow>> {
         let mut rows = self.term.query(params![segment, term])?;
         rows.next()?.map(term_row).transpose()
+    }
+
+    /// The rows of each term in each segment: by term, then in the order of the segments.
+    pub(crate) fn terms<'t>(
+        &mut self,
+        segments: &[SegmentRow],
+        terms: impl Iterator<Item = &'t str>,
+    ) -> Result<Vec<Vec<Option<TermRow>>>> {
+        let mut all = Vec::new();
+        if segments.len() < FEW_SEGMENTS {
+            for term in terms {
+                let rows = segments.iter().map(|segment| self.term(segment.segment, term));
+                all.push(rows.collect::<Result<_>>()?);
+            }
+            return Ok(all);
+        }
+        // One statement a term: as many calls of SQLite as there are segments cost more than the lookups.
+        let numbers = std::rc::Rc::new(segments.iter().map(|segment| segment.segment.into()).collect::<Vec<Value>>());
+        let mut statement = self.connection.prepare_cached(SELECT_TERM_IN)?;
+        for term in terms {
+            let mut found = vec![None; segments.len()];
+            let mut places = segments.iter().enumerate();
+            let mut rows = statement.query(params![numbers, term])?;
+            while let Some(row) = rows.next()? {
+                let segment: i64 = row.get(6)?;
+                let place = places.find(|(_, known)| known.segment == segment);
+                let (place, _) = place.ok_or_else(|| damaged(format_args!("{term:?} is twice in {segment}")))?;
+                found[place] = Some(term_row(row)?);
+            }
+            all.push(found);
+        }
+        Ok(all)
     }
 
     /// The next `limit` terms of a segment after `after`, in byte order; all terms are after `None`.
@@ -413,6 +451,7 @@ pub(crate) type ScratchStatement<'c> = rusqlite::Statement<'c>;
 #[cfg(test)]
 pub(crate) fn scratch(generations: i64) -> Connection {
     let connection = Connection::open_in_memory().expect("memory");
+    rusqlite::vtab::array::load_module(&connection).expect("a module");
     for migration in [
         include_str!("../../migrations/0001_store.sql"),
         include_str!("../../migrations/0002_evidence.sql"),
