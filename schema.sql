@@ -653,6 +653,7 @@ CREATE TABLE class_generations (
   chunks_added INTEGER NOT NULL,  -- chunk ids new in the class
   chunks_removed INTEGER NOT NULL,  -- chunk ids that left it
   chunks_reused INTEGER NOT NULL,  -- chunk ids of updated documents that stayed
+  digest TEXT NOT NULL CHECK (length(digest) = 64),  -- the class's digest then: see acl_classes
   PRIMARY KEY (class_no, generation)
 ) STRICT, WITHOUT ROWID;
 

@@ -63,6 +63,7 @@ CREATE TABLE class_generations (
   chunks_added INTEGER NOT NULL,
   chunks_removed INTEGER NOT NULL,
   chunks_reused INTEGER NOT NULL,
+  digest TEXT NOT NULL CHECK (length(digest) = 64),
   PRIMARY KEY (class_no, generation)
 ) STRICT, WITHOUT ROWID;
 

@@ -7,9 +7,26 @@
 //! classes true to what they come from: sources, front matter, acts and the groups that there are.
 
 mod classes;
+pub(crate) mod history;
 mod rule;
 mod scope;
 
 pub(crate) use classes::Update;
 pub(crate) use rule::narrowing;
 pub(crate) use scope::{Scope, Seen};
+
+use crate::error::Result;
+use crate::model::Principal;
+use crate::store::{Connection, Store};
+
+impl Store {
+    /// Runs `work` on one snapshot, with what `principal` may read on it.
+    pub(crate) fn read_as<T>(
+        &self,
+        principal: &Principal,
+        seen: Seen,
+        work: impl FnOnce(&Connection, &Scope) -> Result<T>,
+    ) -> Result<T> {
+        self.read(|conn| work(conn, &Scope::of(conn, principal, seen)?))
+    }
+}

@@ -21,6 +21,8 @@ pub(crate) enum Seen {
 pub(crate) struct Scope {
     /// Whether nothing is left out.
     everything: bool,
+    /// Whether it is whoever holds the file that reads.
+    operator: bool,
     /// Sorted.
     classes: Vec<ClassRule>,
     numbers: Vec<i64>,
@@ -54,12 +56,17 @@ impl Scope {
         }
         classes.sort_unstable_by_key(|class| class.class_no);
         let numbers = classes.iter().map(|class| class.class_no).collect();
-        Ok(Self { everything, classes, numbers, border, at })
+        Ok(Self { everything, operator: principal.is_operator(), classes, numbers, border, at })
     }
 
     /// Whether nothing that is stored is left out.
     pub(crate) fn is_everything(&self) -> bool {
         self.everything
+    }
+
+    /// Whether the operator reads, who sees numbers and failures as they are.
+    pub(crate) fn is_operator(&self) -> bool {
+        self.operator
     }
 
     /// The numbers of the classes, ascending.
@@ -78,6 +85,11 @@ impl Scope {
         sources.sort_unstable();
         sources.dedup();
         sources
+    }
+
+    /// The numbers of the classes of a source, ascending.
+    pub(crate) fn classes_of(&self, source_id: &str) -> Vec<i64> {
+        self.classes.iter().filter(|class| class.source_id == source_id).map(|class| class.class_no).collect()
     }
 
     /// The next moment at which the same principal may read something else without any rule having changed.

@@ -338,18 +338,22 @@ pub(crate) fn raise(conn: &Connection, reason: &str, concerned: &BTreeSet<Concer
 
 /// The epoch as a principal sees it: how many have concerned them. What concerns others is not looked at.
 pub(crate) fn seen_epoch(conn: &Connection, principal: &Principal) -> Result<u64> {
-    let Who::Known { tenant, subject, groups } = principal.who() else {
-        let anyone = Concern::new("", Member::Everyone);
-        return if principal.is_operator() { epoch(conn) } else { Ok(epochs_of(conn, [anyone])?.len() as u64) };
-    };
-    let mut keys = vec![Member::Everyone, Member::Tenant];
-    keys.extend(groups.iter().cloned().map(Member::Group));
-    keys.push(Member::User(subject.clone()));
-    Ok(epochs_of(conn, keys.into_iter().map(|member| Concern::new(tenant, member)))?.len() as u64)
+    if principal.is_operator() { epoch(conn) } else { Ok(seen_epochs(conn, principal)?.len() as u64) }
+}
+
+/// The epochs that concern a principal, ascending.
+pub(crate) fn seen_epochs(conn: &Connection, principal: &Principal) -> Result<Vec<u64>> {
+    let mut concerns = vec![Concern::new("", Member::Everyone)];
+    if let Who::Known { tenant, subject, groups } = principal.who() {
+        let groups = groups.iter().cloned().map(Member::Group);
+        let members = [Member::Tenant].into_iter().chain(groups).chain([Member::User(subject.clone())]);
+        concerns.extend(members.map(|member| Concern::new(tenant, member)));
+    }
+    epochs_of(conn, concerns)
 }
 
 /// The epochs that concern one of these.
-fn epochs_of(conn: &Connection, keys: impl IntoIterator<Item = Concern>) -> Result<BTreeSet<i64>> {
+fn epochs_of(conn: &Connection, keys: impl IntoIterator<Item = Concern>) -> Result<Vec<u64>> {
     let sql = "SELECT epoch FROM acl_concerns WHERE tenant = ?1 AND kind = ?2 AND name = ?3";
     let mut statement = conn.prepare_cached(sql)?;
     let mut epochs = BTreeSet::new();
@@ -360,7 +364,7 @@ fn epochs_of(conn: &Connection, keys: impl IntoIterator<Item = Concern>) -> Resu
             epochs.insert(row.get(0)?);
         }
     }
-    Ok(epochs)
+    Ok(epochs.into_iter().collect())
 }
 
 /// A change of who may read what.

@@ -1,7 +1,7 @@
 //! What syncs do to each access class: the numbers of its chunks (`acl_classes.next_chunk`), and its history
 //! (`class_generations`, `acl_classes.digest`).
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::generations::{ChunkCounts, DocumentCounts};
 use crate::error::{Error, Result};
@@ -54,25 +54,6 @@ pub(crate) fn advance(conn: &Connection, class_no: i64, added: u32) -> Result<()
 /// by document in order of id, the digest of its change. No number of a generation goes in, so that it does not depend on
 /// what happened to other classes.
 pub(crate) fn record(conn: &Connection, class_no: i64, generation: u64, mut change: ClassChange) -> Result<()> {
-    let sql = "INSERT INTO class_generations (class_no, generation, documents_added, documents_updated, \
-               documents_deleted, chunks_added, chunks_removed, chunks_reused) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8) \
-               ON CONFLICT (class_no, generation) DO UPDATE SET \
-               documents_added = documents_added + excluded.documents_added, \
-               documents_updated = documents_updated + excluded.documents_updated, \
-               documents_deleted = documents_deleted + excluded.documents_deleted, \
-               chunks_added = chunks_added + excluded.chunks_added, \
-               chunks_removed = chunks_removed + excluded.chunks_removed, \
-               chunks_reused = chunks_reused + excluded.chunks_reused";
-    conn.prepare_cached(sql)?.execute(params![
-        class_no,
-        generation,
-        change.documents.added,
-        change.documents.updated,
-        change.documents.deleted,
-        change.chunks.added,
-        change.chunks.removed,
-        change.chunks.reused,
-    ])?;
     let sql = "SELECT digest FROM acl_classes WHERE class_no = ?1";
     let before: String = conn.prepare_cached(sql)?.query_row([class_no], |row| row.get(0))?;
     let before = Digest::parse(&before)
@@ -83,7 +64,94 @@ pub(crate) fn record(conn: &Connection, class_no: i64, generation: u64, mut chan
     for (document, digest) in &change.changes {
         hash.field(document.as_bytes()).field(digest.as_bytes());
     }
+    let digest = hash.finish().to_string();
+    let sql = "INSERT INTO class_generations (class_no, generation, documents_added, documents_updated, \
+               documents_deleted, chunks_added, chunks_removed, chunks_reused, digest) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) \
+               ON CONFLICT (class_no, generation) DO UPDATE SET \
+               documents_added = documents_added + excluded.documents_added, \
+               documents_updated = documents_updated + excluded.documents_updated, \
+               documents_deleted = documents_deleted + excluded.documents_deleted, \
+               chunks_added = chunks_added + excluded.chunks_added, \
+               chunks_removed = chunks_removed + excluded.chunks_removed, \
+               chunks_reused = chunks_reused + excluded.chunks_reused, digest = excluded.digest";
+    conn.prepare_cached(sql)?.execute(params![
+        class_no,
+        generation,
+        change.documents.added,
+        change.documents.updated,
+        change.documents.deleted,
+        change.chunks.added,
+        change.chunks.removed,
+        change.chunks.reused,
+        digest,
+    ])?;
     let sql = "UPDATE acl_classes SET digest = ?2 WHERE class_no = ?1";
-    conn.prepare_cached(sql)?.execute(params![class_no, hash.finish().to_string()])?;
+    conn.prepare_cached(sql)?.execute(params![class_no, digest])?;
     Ok(())
+}
+
+/// The numbers of classes, as statements take them.
+pub(super) fn listed(classes: &[i64]) -> String {
+    serde_json::Value::from(classes).to_string()
+}
+
+/// How many generations changed one of these classes.
+pub(crate) fn count_generations(conn: &Connection, classes: &[i64]) -> Result<u64> {
+    let sql = "SELECT count(DISTINCT c.generation) FROM json_each(?1) k \
+               CROSS JOIN class_generations c ON c.class_no = k.value";
+    Ok(conn.prepare_cached(sql)?.query_row([listed(classes)], |row| row.get(0))?)
+}
+
+/// The generations that changed one of these classes, ascending.
+pub(crate) fn generations(conn: &Connection, classes: &[i64]) -> Result<Vec<u64>> {
+    let sql = "SELECT DISTINCT c.generation FROM json_each(?1) k \
+               CROSS JOIN class_generations c ON c.class_no = k.value ORDER BY c.generation";
+    let mut statement = conn.prepare_cached(sql)?;
+    let rows = statement.query_map([listed(classes)], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What a generation did to a class, and what the class was then.
+pub(crate) struct ClassGeneration {
+    pub generation: u64,
+    /// The class's key, which no number goes into.
+    pub key: String,
+    pub documents: DocumentCounts,
+    pub chunks: ChunkCounts,
+    pub digest: String,
+}
+
+/// All that happened to these classes, oldest first.
+pub(crate) fn changes(conn: &Connection, classes: &[i64]) -> Result<Vec<ClassGeneration>> {
+    let sql = "SELECT c.generation, a.class_key, c.documents_added, c.documents_updated, c.documents_deleted, \
+               c.chunks_added, c.chunks_removed, c.chunks_reused, c.digest FROM json_each(?1) k \
+               CROSS JOIN acl_classes a ON a.class_no = k.value \
+               CROSS JOIN class_generations c ON c.class_no = k.value ORDER BY c.generation, a.class_key";
+    let mut statement = conn.prepare_cached(sql)?;
+    let read = |row: &Row<'_>| {
+        Ok(ClassGeneration {
+            generation: row.get(0)?,
+            key: row.get(1)?,
+            documents: DocumentCounts {
+                added: row.get(2)?,
+                updated: row.get(3)?,
+                deleted: row.get(4)?,
+                ..DocumentCounts::default()
+            },
+            chunks: ChunkCounts { added: row.get(5)?, removed: row.get(6)?, reused: row.get(7)? },
+            digest: row.get(8)?,
+        })
+    };
+    let rows = statement.query_map([listed(classes)], read)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The digest of each of these classes that had documents, by key, as it is now.
+pub(crate) fn digests(conn: &Connection, classes: &[i64]) -> Result<Vec<(String, String)>> {
+    let sql = "SELECT a.class_key, a.digest FROM json_each(?1) k CROSS JOIN acl_classes a ON a.class_no = k.value \
+               WHERE EXISTS (SELECT 1 FROM class_generations c WHERE c.class_no = a.class_no) ORDER BY a.class_key";
+    let mut statement = conn.prepare_cached(sql)?;
+    let rows = statement.query_map([listed(classes)], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

@@ -1,0 +1,147 @@
+//! What a reader sees of the history: the generations that changed something they may read, numbered without a gap.
+//!
+//! The operator sees the numbers and digests that are stored.
+
+use std::collections::BTreeMap;
+
+use super::Scope;
+use crate::error::{Error, Result};
+use crate::model::{Digest, DigestBuilder, Principal};
+use crate::store::generations::{self, ChunkCounts, DocumentCounts, Generation};
+use crate::store::{Connection, access, classes};
+
+/// The number of the newest generation that a reader sees; `None` where they see none.
+pub(crate) fn newest(conn: &Connection, scope: &Scope) -> Result<Option<u64>> {
+    if scope.is_operator() {
+        return Ok(generations::head(conn)?.map(|head| head.number));
+    }
+    Ok(Some(classes::count_generations(conn, scope.classes())?).filter(|&number| number > 0))
+}
+
+/// The digest of what a reader may read now: over each of its classes with documents, in order of the key, the key and
+/// the class's digest.
+pub(crate) fn newest_digest(conn: &Connection, scope: &Scope) -> Result<Digest> {
+    let digests: BTreeMap<String, String> = classes::digests(conn, scope.classes())?.into_iter().collect();
+    Ok(digest_of(&digests))
+}
+
+fn digest_of(digests: &BTreeMap<String, String>) -> Digest {
+    let mut hash = DigestBuilder::new("ragdb seen 1");
+    for (key, digest) in digests {
+        hash.field(key).field(digest);
+    }
+    hash.finish()
+}
+
+/// The generations that a reader sees, by number.
+pub(crate) struct Numbers {
+    /// Their stored numbers, ascending; `None` for the operator, who sees these.
+    stored: Option<Vec<u64>>,
+}
+
+impl Numbers {
+    /// Reads them.
+    pub(crate) fn of(conn: &Connection, scope: &Scope) -> Result<Self> {
+        let stored = if scope.is_operator() { None } else { Some(classes::generations(conn, scope.classes())?) };
+        Ok(Self { stored })
+    }
+
+    /// The number under which a reader sees a stored generation: that of the newest one, not after it, which changed
+    /// what they may read. What is older than all of these came to them with the first.
+    pub(crate) fn seen(&self, stored: u64) -> u64 {
+        let Some(all) = &self.stored else { return stored };
+        let until = all.partition_point(|&number| number <= stored);
+        (until as u64).max(u64::from(!all.is_empty()))
+    }
+
+    /// The stored number of a generation that a reader names; 0 is the empty store before the first.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] where they see no such generation.
+    pub(crate) fn stored(&self, conn: &Connection, seen: u64) -> Result<u64> {
+        let Some(place) = seen.checked_sub(1) else { return Ok(0) };
+        let Some(all) = &self.stored else { return Ok(generations::get(conn, seen)?.number) };
+        let found = usize::try_from(place).ok().and_then(|place| all.get(place).copied());
+        found.ok_or_else(|| not_found(seen))
+    }
+}
+
+/// The generations that a reader sees, oldest first, with what they did.
+pub(crate) struct History {
+    /// `None` for the operator, who sees the stored ones.
+    seen: Option<Vec<Seen>>,
+    /// The epochs of the access rules that concern the reader.
+    epochs: Vec<u64>,
+}
+
+/// A generation, as far as it changed what a reader may read.
+struct Seen {
+    /// Its stored number.
+    number: u64,
+    documents: DocumentCounts,
+    chunks: ChunkCounts,
+    digest: Digest,
+}
+
+impl History {
+    /// Reads it.
+    pub(crate) fn of(conn: &Connection, scope: &Scope, principal: &Principal) -> Result<Self> {
+        if scope.is_operator() {
+            return Ok(Self { seen: None, epochs: Vec::new() });
+        }
+        let mut seen: Vec<Seen> = Vec::new();
+        let mut digests = BTreeMap::new();
+        let mut live = 0_u64;
+        let changes = classes::changes(conn, scope.classes())?;
+        for changes in changes.chunk_by(|one, next| one.generation == next.generation) {
+            let (mut documents, mut chunks) = (DocumentCounts::default(), ChunkCounts::default());
+            for change in changes {
+                documents.added += change.documents.added;
+                documents.updated += change.documents.updated;
+                documents.deleted += change.documents.deleted;
+                chunks.added += change.chunks.added;
+                chunks.removed += change.chunks.removed;
+                chunks.reused += change.chunks.reused;
+                digests.insert(change.key.clone(), change.digest.clone());
+            }
+            documents.unchanged = live.saturating_sub(documents.updated + documents.deleted);
+            live = (live + documents.added).saturating_sub(documents.deleted);
+            let number = changes.first().map_or(0, |change| change.generation);
+            seen.push(Seen { number, documents, chunks, digest: digest_of(&digests) });
+        }
+        Ok(Self { seen: Some(seen), epochs: access::seen_epochs(conn, principal)? })
+    }
+
+    /// A generation as the reader sees it.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] where they see no such generation.
+    pub(crate) fn get(&self, conn: &Connection, number: u64) -> Result<Generation> {
+        let Some(all) = &self.seen else { return generations::get(conn, number) };
+        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        let place = place.filter(|&place| place < all.len()).ok_or_else(|| not_found(number))?;
+        let (found, parent) = (&all[place], place.checked_sub(1).map(|before| &all[before]));
+        let stored = generations::get(conn, found.number)?;
+        Ok(Generation {
+            number,
+            parent: parent.map(|_| number - 1),
+            documents: found.documents,
+            chunks: found.chunks,
+            digest: found.digest,
+            parent_digest: parent.map(|parent| parent.digest),
+            acl_epoch: self.epochs.partition_point(|&epoch| epoch <= stored.acl_epoch) as u64,
+            ..stored
+        })
+    }
+
+    /// The newest `limit` generations (all of them for `None`), newest first.
+    pub(crate) fn newest(&self, conn: &Connection, limit: Option<u64>) -> Result<Vec<Generation>> {
+        let Some(all) = &self.seen else { return generations::newest(conn, limit) };
+        let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        (1..=all.len() as u64).rev().take(limit).map(|number| self.get(conn, number)).collect()
+    }
+}
+
+fn not_found(number: u64) -> Error {
+    Error::NotFound { what: format!("generation {number}") }
+}
