@@ -486,7 +486,7 @@ CREATE TABLE claims (
   claim_no INTEGER NOT NULL,  -- 0, 1, …
   text TEXT NOT NULL,  -- as proposed
   verdict TEXT NOT NULL CHECK (verdict IN (
-    'unknown_reference', 'not_in_context', 'deleted', 'stale', 'integrity',
+    'unknown_reference', 'not_in_context', 'forbidden', 'deleted', 'stale', 'integrity',
     'quote_empty', 'quote_too_short', 'quote_altered', 'quote_misattributed', 'quote_stitched',
     'value_mismatch', 'unit_mismatch', 'polarity_mismatch', 'identifier_mismatch', 'unsupported',
     'verified', 'verified_normalised'
@@ -517,7 +517,7 @@ CREATE TABLE citations (
   ref TEXT NOT NULL,  -- as proposed: S1, or a chunk id
   quote TEXT,  -- as proposed
   verdict TEXT NOT NULL CHECK (verdict IN (
-    'unknown_reference', 'not_in_context', 'deleted', 'stale', 'integrity',
+    'unknown_reference', 'not_in_context', 'forbidden', 'deleted', 'stale', 'integrity',
     'quote_empty', 'quote_too_short', 'quote_altered', 'quote_misattributed', 'quote_stitched',
     'value_mismatch', 'unit_mismatch', 'polarity_mismatch', 'identifier_mismatch', 'unsupported',
     'verified', 'verified_normalised'

@@ -157,3 +157,99 @@ SELECT
   c.notes
 FROM acl_classes c
 LEFT JOIN acl_members m USING (class_no);
+
+DROP VIEW audit_answers;
+DROP INDEX citations_by_chunk;
+ALTER TABLE claims RENAME TO old_claims;
+ALTER TABLE claim_values RENAME TO old_claim_values;
+ALTER TABLE citations RENAME TO old_citations;
+CREATE TABLE claims (
+  answer_id TEXT NOT NULL REFERENCES answers (answer_id),
+  claim_no INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  verdict TEXT NOT NULL CHECK (verdict IN (
+    'unknown_reference', 'not_in_context', 'forbidden', 'deleted', 'stale', 'integrity',
+    'quote_empty', 'quote_too_short', 'quote_altered', 'quote_misattributed', 'quote_stitched',
+    'value_mismatch', 'unit_mismatch', 'polarity_mismatch', 'identifier_mismatch', 'unsupported',
+    'verified', 'verified_normalised'
+  )),
+  support REAL NOT NULL CHECK (support BETWEEN 0 AND 1),
+  PRIMARY KEY (answer_id, claim_no)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE claim_values (
+  answer_id TEXT NOT NULL,
+  claim_no INTEGER NOT NULL,
+  value_no INTEGER NOT NULL,
+  kind TEXT NOT NULL CHECK (kind IN ('number', 'percent', 'date', 'identifier')),
+  written TEXT NOT NULL,
+  value TEXT NOT NULL,
+  unit TEXT,
+  stands INTEGER NOT NULL CHECK (stands IN (0, 1)),
+  PRIMARY KEY (answer_id, claim_no, value_no),
+  FOREIGN KEY (answer_id, claim_no) REFERENCES claims (answer_id, claim_no)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE citations (
+  answer_id TEXT NOT NULL,
+  claim_no INTEGER NOT NULL,
+  citation_no INTEGER NOT NULL,
+  ref TEXT NOT NULL,
+  quote TEXT,
+  verdict TEXT NOT NULL CHECK (verdict IN (
+    'unknown_reference', 'not_in_context', 'forbidden', 'deleted', 'stale', 'integrity',
+    'quote_empty', 'quote_too_short', 'quote_altered', 'quote_misattributed', 'quote_stitched',
+    'value_mismatch', 'unit_mismatch', 'polarity_mismatch', 'identifier_mismatch', 'unsupported',
+    'verified', 'verified_normalised'
+  )),
+  normalisations TEXT NOT NULL CHECK (json_valid(normalisations)),
+  detail TEXT NOT NULL,
+  warnings TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(warnings)),
+  chunk_id TEXT,
+  path TEXT,
+  start_line INTEGER,
+  end_line INTEGER,
+  start_byte INTEGER,
+  end_byte INTEGER,
+  chunk_start_byte INTEGER,
+  chunk_end_byte INTEGER,
+  content_hash TEXT,
+  PRIMARY KEY (answer_id, claim_no, citation_no),
+  CHECK (verdict NOT IN ('verified', 'verified_normalised') OR (
+    chunk_id IS NOT NULL AND path IS NOT NULL AND start_line IS NOT NULL AND end_line IS NOT NULL
+    AND start_byte IS NOT NULL AND end_byte IS NOT NULL AND chunk_start_byte IS NOT NULL
+    AND chunk_end_byte IS NOT NULL AND content_hash IS NOT NULL
+  )),
+  FOREIGN KEY (answer_id, claim_no) REFERENCES claims (answer_id, claim_no)
+) STRICT, WITHOUT ROWID;
+INSERT INTO claims SELECT * FROM old_claims;
+INSERT INTO claim_values SELECT * FROM old_claim_values;
+INSERT INTO citations SELECT * FROM old_citations;
+DROP TABLE old_citations;
+DROP TABLE old_claim_values;
+DROP TABLE old_claims;
+CREATE INDEX citations_by_chunk ON citations (chunk_id);
+CREATE VIEW audit_answers AS
+SELECT
+  a.answer_id,
+  a.created_at,
+  a.synthesiser,
+  r.query,
+  k.claim_no,
+  k.text AS claim,
+  k.verdict AS claim_verdict,
+  k.support,
+  c.ref,
+  c.verdict,
+  c.path || '#L' || c.start_line || '-L' || c.end_line AS citation,
+  c.quote,
+  c.normalisations,
+  c.warnings,
+  c.chunk_id,
+  c.content_hash,
+  a.unverified_source,
+  a.run_id,
+  r.generation,
+  r.generation_digest
+FROM answers a
+JOIN runs r USING (run_id)
+JOIN claims k USING (answer_id)
+LEFT JOIN citations c USING (answer_id, claim_no);

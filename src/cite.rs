@@ -2,13 +2,15 @@
 
 mod lines;
 
+use crate::access::history::{self, Numbers};
+use crate::access::{Scope, Seen};
 use crate::error::{Error, Result};
 use crate::ingest::source::{FileId, SourceReader};
 use crate::model::{ChunkId, Citation, Digest, DocumentId, Principal};
 use crate::store::chunks::ChunkRow;
 use crate::store::documents::DocumentRow;
 use crate::store::sources::SourceRow;
-use crate::store::{Connection, Store, chunks, documents, generations, sources, tombstones};
+use crate::store::{Connection, Store, chunks, documents, sources, tombstones};
 
 use crate::sync::stored_root;
 use lines::Lines;
@@ -82,33 +84,37 @@ struct Stored {
 }
 
 impl Store {
-    /// Looks up a chunk id, `path#L3-L6`, or `source:path#L3-L6` where a path stands in more than one source.
+    /// Looks up a chunk id, `path#L3-L6`, or `source:path#L3-L6` where a path stands in more than one source. What the
+    /// principal may not read is as unknown as what never was.
     ///
     /// # Errors
     /// [`Error::Invalid`] where the reference has none of these forms, or fits documents of several sources;
     /// [`Error::Damaged`] where the store holds other text than the source file that it says is unchanged.
-    pub fn cite(&self, _principal: &Principal, reference: &str) -> Result<Cited> {
-        let found = self.read(|conn| {
-            if let Some(id) = ChunkId::parse(reference) {
-                return find_chunk(conn, reference, id);
-            }
-            let citation = Citation::parse(reference).ok_or_else(|| Error::Invalid {
-                message: format!("{reference:?} is neither a chunk id nor path#L3-L6"),
-            })?;
-            find_lines(conn, reference, &citation)
+    pub fn cite(&self, principal: &Principal, reference: &str) -> Result<Cited> {
+        let (found, numbers) = self.read_as(principal, Seen::Stored, |conn, scope| {
+            let seen = Visible { conn, scope, numbers: Numbers::of(conn, scope)? };
+            let found = if let Some(id) = ChunkId::parse(reference) {
+                seen.find_chunk(reference, id)?
+            } else {
+                let citation = Citation::parse(reference).ok_or_else(|| Error::Invalid {
+                    message: format!("{reference:?} is neither a chunk id nor path#L3-L6"),
+                })?;
+                seen.find_lines(reference, &citation)?
+            };
+            Ok((found, seen.numbers))
         })?;
         match found {
-            Found::Stored(stored) => self.judge(reference, *stored),
+            Found::Stored(stored) => self.judge(reference, *stored, &numbers),
             Found::Gone(cited) => Ok(*cited),
         }
     }
 
     /// Compares stored lines with the source file as it is now.
-    fn judge(&self, reference: &str, stored: Stored) -> Result<Cited> {
+    fn judge(&self, reference: &str, stored: Stored, numbers: &Numbers) -> Result<Cited> {
         let Stored { document, lines, chunk } = stored;
-        let indexed = document.generation_updated;
+        let indexed = numbers.seen(document.generation_updated);
         let (text, generation) = match &chunk {
-            Some((row, text)) if Digest::of(text) == row.content => (text.clone(), row.generation_added),
+            Some((row, text)) if Digest::of(text) == row.content => (text.clone(), numbers.seen(row.generation_added)),
             Some(_) => return Err(damaged(reference, "its text does not have its content hash")),
             None => (lines.text(), indexed),
         };
@@ -194,11 +200,23 @@ enum Found {
     Gone(Box<Cited>),
 }
 
-fn find_chunk(conn: &Connection, reference: &str, id: ChunkId) -> Result<Found> {
-    if let Some((number, document)) = documents::by_id(conn, id.document)? {
-        let row = chunks::by_id(conn, number, id)?;
-        if let Some(row) = row {
-            let text = chunks::text(conn, row.chunk_no)?;
+/// What somebody may read of a snapshot.
+struct Visible<'a> {
+    conn: &'a Connection,
+    scope: &'a Scope,
+    numbers: Numbers,
+}
+
+impl Visible<'_> {
+    fn document(&self, id: DocumentId) -> Result<Option<(i64, DocumentRow)>> {
+        documents::visible(self.conn, self.scope.classes(), id)
+    }
+
+    fn find_chunk(&self, reference: &str, id: ChunkId) -> Result<Found> {
+        if let Some((number, document)) = self.document(id.document)?
+            && let Some(row) = chunks::by_id(self.conn, number, id)?
+        {
+            let text = chunks::text(self.conn, row.chunk_no)?;
             let count = row.span.end_line.checked_sub(row.span.start_line).and_then(|more| more.checked_add(1));
             let count = count.filter(|_| row.span.start_line > 0);
             let count = count.ok_or_else(|| damaged(reference, "its lines run backwards"))?;
@@ -206,82 +224,83 @@ fn find_chunk(conn: &Connection, reference: &str, id: ChunkId) -> Result<Found> 
             lines.add(row.span.start_line, &text);
             return Ok(Found::Stored(Box::new(Stored { document, lines, chunk: Some((row, text)) })));
         }
+        Ok(Found::Gone(Box::new(self.gone(reference, &id.to_string())?)))
     }
-    Ok(Found::Gone(Box::new(gone(conn, reference, &id.to_string())?)))
-}
 
-fn find_lines(conn: &Connection, reference: &str, citation: &Citation) -> Result<Found> {
-    let sources: Vec<String> = sources::all(conn)?.into_iter().map(|(_, row)| row.source_id).collect();
-    let mut candidates: Vec<(String, String)> =
-        sources.iter().map(|source| (source.clone(), citation.path.clone())).collect();
-    if let Some((source, path)) = citation.path.split_once(':')
-        && sources.iter().any(|known| known == source)
-    {
-        candidates.push((source.to_owned(), path.to_owned()));
-    }
-    let mut found = Vec::new();
-    let mut deleted = None;
-    for (source, path) in candidates {
-        let id = DocumentId::new(&source, &path);
-        if let Some(document) = documents::by_id(conn, id)? {
-            found.push(document);
-            continue;
+    fn find_lines(&self, reference: &str, citation: &Citation) -> Result<Found> {
+        let sources = self.scope.sources();
+        let mut candidates: Vec<(&str, &str)> =
+            sources.iter().map(|source| (*source, citation.path.as_str())).collect();
+        if let Some((source, path)) = citation.path.split_once(':')
+            && sources.contains(&source)
+        {
+            candidates.push((source, path));
         }
-        let cited = gone(conn, reference, &id.to_string())?;
-        if cited.status == CiteStatus::Deleted {
-            deleted = Some(cited);
+        let mut found = Vec::new();
+        let mut deleted = None;
+        for (source, path) in candidates {
+            let id = DocumentId::new(source, path);
+            if let Some(document) = self.document(id)? {
+                found.push(document);
+                continue;
+            }
+            let cited = self.gone(reference, &id.to_string())?;
+            if cited.status == CiteStatus::Deleted {
+                deleted = Some(cited);
+            }
         }
-    }
-    if found.len() > 1 {
-        let names: Vec<&str> = found.iter().map(|(_, document)| document.source_id.as_str()).collect();
-        let message = format!("{reference} stands in the sources {}; write SOURCE:{reference}", names.join(" and "));
-        return Err(Error::Invalid { message });
-    }
-    let Some((number, document)) = found.pop() else {
-        let unknown = gone(conn, reference, "")?;
-        return Ok(Found::Gone(Box::new(deleted.unwrap_or(unknown))));
-    };
-    if citation.end_line > document.lines {
-        let mut unknown = gone(conn, reference, "")?;
-        unknown.detail = format!("{} had {} lines when it was indexed", document.path, document.lines);
-        return Ok(Found::Gone(Box::new(unknown)));
-    }
-    let mut lines = Lines::new(citation.start_line, citation.end_line - citation.start_line + 1);
-    for chunk in chunks::of_document(conn, number)? {
-        if chunk.span.end_line >= citation.start_line && chunk.span.start_line <= citation.end_line {
-            lines.add(chunk.span.start_line, &chunks::text(conn, chunk.chunk_no)?);
+        if found.len() > 1 {
+            let names: Vec<&str> = found.iter().map(|(_, document)| document.source_id.as_str()).collect();
+            let message =
+                format!("{reference} stands in the sources {}; write SOURCE:{reference}", names.join(" and "));
+            return Err(Error::Invalid { message });
         }
+        let Some((number, document)) = found.pop() else {
+            let unknown = self.gone(reference, "")?;
+            return Ok(Found::Gone(Box::new(deleted.unwrap_or(unknown))));
+        };
+        if citation.end_line > document.lines {
+            let mut unknown = self.gone(reference, "")?;
+            unknown.detail = format!("{} had {} lines when it was indexed", document.path, document.lines);
+            return Ok(Found::Gone(Box::new(unknown)));
+        }
+        let mut lines = Lines::new(citation.start_line, citation.end_line - citation.start_line + 1);
+        for chunk in chunks::of_document(self.conn, number)? {
+            if chunk.span.end_line >= citation.start_line && chunk.span.start_line <= citation.end_line {
+                lines.add(chunk.span.start_line, &chunks::text(self.conn, chunk.chunk_no)?);
+            }
+        }
+        Ok(Found::Stored(Box::new(Stored { document, lines, chunk: None })))
     }
-    Ok(Found::Stored(Box::new(Stored { document, lines, chunk: None })))
+
+    /// What tombstones say of an id that is not live.
+    fn gone(&self, reference: &str, id: &str) -> Result<Cited> {
+        let mut cited = Cited {
+            reference: reference.to_owned(),
+            status: CiteStatus::Unknown,
+            source_id: None,
+            path: None,
+            lines: None,
+            text: None,
+            content_hash: None,
+            generation: history::newest(self.conn, self.scope)?,
+            generation_deleted: None,
+            detail: "nothing in the store has this reference".into(),
+        };
+        if let Some(tombstone) = tombstones::latest(self.conn, self.scope.classes(), id)? {
+            let deleted = self.numbers.seen(tombstone.generation_deleted);
+            cited.status = CiteStatus::Deleted;
+            cited.source_id = Some(tombstone.source_id);
+            cited.path = Some(tombstone.path);
+            cited.content_hash = Digest::parse(&tombstone.content_hash);
+            cited.generation = Some(self.numbers.seen(tombstone.generation_added));
+            cited.generation_deleted = Some(deleted);
+            cited.detail = format!("deleted in generation {deleted}: {}", tombstone.reason.replace('_', " "));
+        }
+        Ok(cited)
+    }
 }
 
 fn damaged(reference: &str, what: &str) -> Error {
     Error::Damaged { detail: format!("{reference}: {what}") }
-}
-
-/// What tombstones say of an id that is not live.
-fn gone(conn: &Connection, reference: &str, id: &str) -> Result<Cited> {
-    let mut cited = Cited {
-        reference: reference.to_owned(),
-        status: CiteStatus::Unknown,
-        source_id: None,
-        path: None,
-        lines: None,
-        text: None,
-        content_hash: None,
-        generation: generations::head(conn)?.map(|head| head.number),
-        generation_deleted: None,
-        detail: "nothing in the store has this reference".into(),
-    };
-    if let Some(tombstone) = tombstones::latest(conn, id)? {
-        cited.status = CiteStatus::Deleted;
-        cited.source_id = Some(tombstone.source_id);
-        cited.path = Some(tombstone.path);
-        cited.content_hash = Digest::parse(&tombstone.content_hash);
-        cited.generation = Some(tombstone.generation_added);
-        cited.generation_deleted = Some(tombstone.generation_deleted);
-        cited.detail =
-            format!("deleted in generation {}: {}", tombstone.generation_deleted, tombstone.reason.replace('_', " "));
-    }
-    Ok(cited)
 }

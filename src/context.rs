@@ -12,16 +12,16 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
+use crate::access::{Scope, Seen, history};
 use crate::error::{Error, Result};
 use crate::evidence::budget::Budget;
 use crate::evidence::nonce;
 use crate::evidence::prompt::Prompt;
 use crate::model::{ChunkId, Digest, DocumentId, MANIFEST_FORMAT, Manifest, Principal, Refused, RunEvent, Shown};
-use crate::search::{Hit, Refusal, SearchRequest};
+use crate::search::{self, Hit, Refusal, SearchRequest};
 use crate::store::documents::DocumentRow;
-use crate::store::generations::Generation;
 use crate::store::sources::SourceRow;
-use crate::store::{Connection, Store, chunks, documents, generations, settings, sources};
+use crate::store::{Connection, Store, access, chunks, documents, generations, settings, sources};
 use select::{Selected, Selection};
 
 pub use types::{ContextRequest, Evidence};
@@ -38,7 +38,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::search`]; [`Error::Invalid`] where a limit is 0 or too large, or the budget can't hold the guard.
-    pub fn context(&self, _principal: &Principal, request: &ContextRequest) -> Result<Evidence> {
+    pub fn context(&self, principal: &Principal, request: &ContextRequest) -> Result<Evidence> {
         if request.max_chunks == 0 {
             return Err(Error::Invalid { message: "max_chunks is 0; ask for 1 block or more".into() });
         }
@@ -51,7 +51,8 @@ impl Store {
                 format!("top_k is {}; evidence is taken from {MOST_CANDIDATES} hits or fewer", request.search.top_k);
             return Err(Error::Invalid { message });
         }
-        let found = self.read(|conn| Found::on(self, conn, request))?;
+        let found =
+            self.read_as(principal, Seen::Evidence, |conn, scope| Found::on(self, conn, scope, principal, request))?;
         let texts = found.candidates.iter().map(|candidate| candidate.hit.text.as_str());
         let nonce = nonce::foreign_to(texts, nonce::random_id)?;
         let counter = request.counter();
@@ -71,10 +72,10 @@ impl Store {
             created_at: settings::now(),
             store_id: found.store_id.clone(),
             query: request.search.query.clone(),
-            generation: found.generation.number,
-            generation_digest: found.generation.digest.to_string(),
-            policy_digest: found.generation.policy_digest.to_string(),
-            acl_epoch: 0,
+            generation: found.generation,
+            generation_digest: found.generation_digest.to_string(),
+            policy_digest: found.policy_digest.to_string(),
+            acl_epoch: found.acl_epoch,
             settings: request.settings(found.floor),
             nonce: nonce.clone(),
             chars,
@@ -92,7 +93,11 @@ impl Store {
 
 /// What one snapshot says of a question.
 struct Found {
-    generation: Generation,
+    /// The generation as the principal sees it, and its digest.
+    generation: u64,
+    generation_digest: Digest,
+    policy_digest: Digest,
+    acl_epoch: u64,
     store_id: String,
     floor: f64,
     candidates: Vec<Candidate>,
@@ -112,12 +117,19 @@ struct Candidate {
 }
 
 impl Found {
-    fn on(store: &Store, conn: &Connection, request: &ContextRequest) -> Result<Self> {
-        let mut results = vec![store.search_on(conn, &request.search)?];
+    fn on(
+        store: &Store,
+        conn: &Connection,
+        scope: &Scope,
+        principal: &Principal,
+        request: &ContextRequest,
+    ) -> Result<Self> {
+        let mut results = vec![store.search_on(conn, scope, &request.search)?];
         for query in &request.also {
             let search = SearchRequest { query: query.clone(), ..request.search.clone() };
-            results.push(store.search_on(conn, &search)?);
+            results.push(store.search_on(conn, scope, &search)?);
         }
+        let policy = search::policy(conn, scope, request.search.expected_policy.as_ref())?;
         let (generation, floor, unsafe_left) = (results[0].generation, results[0].floor, results[0].unsafe_left);
         let refusals: Vec<Refusal> = results.iter_mut().flat_map(|result| result.refused.drain(..)).collect();
         let hits = in_turns(results.into_iter().map(|result| result.hits).collect());
@@ -131,13 +143,22 @@ impl Found {
             candidates.push(Candidate { hit, document, composition });
         }
         Ok(Self {
-            generation: generations::get(conn, generation)?,
+            generation,
+            generation_digest: if scope.is_operator() {
+                generations::get(conn, generation)?.digest
+            } else {
+                history::newest_digest(conn, scope)?
+            },
+            policy_digest: policy
+                .map(|policy| policy.digest())
+                .ok_or_else(|| Error::Damaged { detail: "settings.policy is missing".into() })?,
+            acl_epoch: access::seen_epoch(conn, principal)?,
             store_id: settings::store_id(conn)?,
             floor,
             refused,
             unsafe_left,
+            sources: found_sources(conn, &candidates)?,
             candidates,
-            sources: sources::all(conn)?.into_iter().collect(),
         })
     }
 }
@@ -158,6 +179,19 @@ fn in_turns(mut searches: Vec<Vec<Hit>>) -> Vec<Hit> {
         }
         merged.extend(turn.into_iter().filter(|hit| known.insert(hit.chunk_id)));
     }
+}
+
+/// The sources of the candidates' documents, by number.
+fn found_sources(conn: &Connection, candidates: &[Candidate]) -> Result<HashMap<i64, SourceRow>> {
+    let mut found = HashMap::new();
+    for Candidate { document, .. } in candidates {
+        if !found.contains_key(&document.source_no)
+            && let Some(row) = sources::by_number(conn, document.source_no)?
+        {
+            found.insert(document.source_no, row);
+        }
+    }
+    Ok(found)
 }
 
 fn document(conn: &Connection, id: DocumentId) -> Result<(i64, DocumentRow)> {

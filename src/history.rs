@@ -1,11 +1,13 @@
 //! What each published generation changed: `log`, `show` and `diff`.
 
+use crate::access::history::{History, Numbers};
+use crate::access::{Scope, Seen};
 use crate::error::{Error, Result};
 use crate::model::Principal;
-use crate::store::Store;
-use crate::store::changes::{self, ChangedChunk, ChangedDocument};
-use crate::store::generations::{self, Generation};
+use crate::store::changes::{self, Between, ChangedChunk, ChangedDocument};
+use crate::store::generations::Generation;
 use crate::store::sources::{self, StoredFailure};
+use crate::store::{Connection, Store};
 
 /// What differs between two generations.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,49 +42,52 @@ pub struct GenerationDetail {
 }
 
 impl Store {
-    /// The newest `limit` generations (all of them for `None`), newest first.
+    /// The newest `limit` generations (all of them for `None`), newest first. The operator sees all. Others see those
+    /// that changed something they may read, numbered from 1, with counts and digests of that alone.
     ///
     /// # Errors
     /// [`Error::Database`] or [`Error::Damaged`] where the store can't be read.
-    pub fn log(&self, _principal: &Principal, limit: Option<u64>) -> Result<Vec<Generation>> {
-        self.read(|conn| generations::newest(conn, limit))
+    pub fn log(&self, principal: &Principal, limit: Option<u64>) -> Result<Vec<Generation>> {
+        self.read_as(principal, Seen::Stored, |conn, scope| History::of(conn, scope, principal)?.newest(conn, limit))
     }
 
     /// What changed from generation `from` to the later generation `to`; `from` may be 0.
     ///
     /// # Errors
     /// [`Error::NotFound`] where there is no such generation, [`Error::Invalid`] where `from` is after `to`.
-    pub fn diff(&self, _principal: &Principal, from: u64, to: u64) -> Result<GenerationDiff> {
+    pub fn diff(&self, principal: &Principal, from: u64, to: u64) -> Result<GenerationDiff> {
         if from > to {
             return Err(Error::Invalid { message: format!("generation {from} comes after generation {to}") });
         }
-        self.read(|conn| {
-            for number in [from, to] {
-                if number > 0 {
-                    generations::get(conn, number)?;
-                }
-            }
-            let (documents_added, documents_removed, documents_updated) = changes::documents(conn, from, to)?;
-            Ok(GenerationDiff {
-                from,
-                to,
-                documents_added,
-                documents_removed,
-                documents_updated,
-                chunks_added: changes::chunks_added(conn, from, to)?,
-                chunks_removed: changes::chunks_removed(conn, from, to)?,
-            })
-        })
+        self.read_as(principal, Seen::Stored, |conn, scope| difference(conn, scope, from, to))
     }
 
-    /// One generation with all that it changed.
+    /// One generation with all that it changed. What it was published without is told to the operator alone.
     ///
     /// # Errors
     /// [`Error::NotFound`] where there is no such generation.
     pub fn show(&self, principal: &Principal, number: u64) -> Result<GenerationDetail> {
-        let (generation, failures) =
-            self.read(|conn| Ok((generations::get(conn, number)?, sources::failures(conn, number)?)))?;
-        let changes = self.diff(principal, generation.parent.unwrap_or(0), number)?;
-        Ok(GenerationDetail { generation, changes, failures })
+        self.read_as(principal, Seen::Stored, |conn, scope| {
+            let generation = History::of(conn, scope, principal)?.get(conn, number)?;
+            let failures = if scope.is_operator() { sources::failures(conn, number)? } else { Vec::new() };
+            let changes = difference(conn, scope, generation.parent.unwrap_or(0), number)?;
+            Ok(GenerationDetail { generation, changes, failures })
+        })
     }
+}
+
+fn difference(conn: &Connection, scope: &Scope, from: u64, to: u64) -> Result<GenerationDiff> {
+    let numbers = Numbers::of(conn, scope)?;
+    let between =
+        Between { classes: scope.classes(), from: numbers.stored(conn, from)?, to: numbers.stored(conn, to)? };
+    let (documents_added, documents_removed, documents_updated) = changes::documents(conn, &between)?;
+    Ok(GenerationDiff {
+        from,
+        to,
+        documents_added,
+        documents_removed,
+        documents_updated,
+        chunks_added: changes::chunks_added(conn, &between)?,
+        chunks_removed: changes::chunks_removed(conn, &between)?,
+    })
 }

@@ -2,10 +2,13 @@
 
 use std::collections::HashMap;
 
+use crate::access::history::Numbers;
+use crate::access::{Scope, Seen};
 use crate::error::{Error, Result};
 use crate::model::{ChunkId, Citation, Principal, Span};
 use crate::store::answers::{self, AnswerRow, CitationRow, PublishedCitation, SpanColumns, ValueRow};
-use crate::store::{Connection, Store, chunks, documents, runs, settings};
+use crate::store::runs::{self, Of};
+use crate::store::{Connection, Store, chunks, documents, generations, settings};
 use crate::verify::{JudgedClaim, Outcome, Verification};
 
 /// A judged answer, to be kept.
@@ -91,17 +94,17 @@ impl Store {
     /// Keeps a judged answer, its claims, their values and their citations; returns the answer's id.
     ///
     /// # Errors
-    /// [`Error::NotFound`] where its run is not in the store.
-    pub fn record_answer(&self, _principal: &Principal, record: &AnswerRecord<'_>) -> Result<String> {
+    /// [`Error::NotFound`] where its run is not in the store, or is another's.
+    pub fn record_answer(&self, principal: &Principal, record: &AnswerRecord<'_>) -> Result<String> {
         let AnswerRecord { verification, synthesiser, stop_reason, calls } = *record;
         self.write(|tx| {
-            if !runs::exists(tx, &verification.run_id)? {
+            if runs::ids(tx, &Of::new(principal), &verification.run_id)?.is_empty() {
                 return Err(Error::NotFound { what: format!("run {} in the store", verification.run_id) });
             }
             let row = AnswerRow {
                 run_id: &verification.run_id,
                 created_at: &settings::now(),
-                generation: verification.generation,
+                generation: stored_generation(tx, principal, verification.generation)?,
                 synthesiser,
                 passed: verification.outcome() == Outcome::Verified,
                 unverified_source: verification.unverified_source(),
@@ -117,9 +120,9 @@ impl Store {
         })
     }
 
-    /// The kept answers, newest first, at most `limit`.
-    pub fn answers(&self, _principal: &Principal, limit: u64) -> Result<Vec<StoredAnswer>> {
-        let lines = self.read(|conn| answers::list(conn, limit))?;
+    /// The kept answers, newest first, at most `limit`: all of them to the operator, to others those of their own runs.
+    pub fn answers(&self, principal: &Principal, limit: u64) -> Result<Vec<StoredAnswer>> {
+        let lines = self.read(|conn| answers::list(conn, &Of::new(principal), limit))?;
         let answer = |line: answers::AnswerLine| StoredAnswer {
             answer_id: line.answer_id,
             run_id: line.run_id,
@@ -134,16 +137,17 @@ impl Store {
         Ok(lines.into_iter().map(answer).collect())
     }
 
-    /// The published citations of kept answers whose chunks changed or vanished since, as far as syncs have noticed.
-    pub fn impact(&self, _principal: &Principal) -> Result<Vec<Impact>> {
-        self.read(|conn| {
+    /// The published citations of kept answers whose chunks changed or vanished since, as far as syncs have noticed: of
+    /// the principal's own runs. A chunk that they may not read any more is gone to them.
+    pub fn impact(&self, principal: &Principal) -> Result<Vec<Impact>> {
+        self.read_as(principal, Seen::Stored, |conn, scope| {
             let mut known: HashMap<String, Option<String>> = HashMap::new();
             let mut impacts = Vec::new();
-            answers::for_each_published(conn, |cited| {
+            answers::for_each_published(conn, &Of::new(principal), |cited| {
                 let hash = if let Some(hash) = known.get(&cited.chunk_id) {
                     hash.clone()
                 } else {
-                    let hash = document_hash(conn, &cited.chunk_id)?;
+                    let hash = document_hash(conn, scope, &cited.chunk_id)?;
                     known.insert(cited.chunk_id.clone(), hash.clone());
                     hash
                 };
@@ -157,6 +161,20 @@ impl Store {
             })?;
             Ok(impacts)
         })
+    }
+}
+
+/// The stored number of the generation that an answer was judged against. It is the newest one where the principal saw
+/// none, or sees others by now.
+fn stored_generation(tx: &Connection, principal: &Principal, seen: u64) -> Result<u64> {
+    if principal.is_operator() {
+        return Ok(seen);
+    }
+    let scope = Scope::of(tx, principal, Seen::Stored)?;
+    match Numbers::of(tx, &scope)?.stored(tx, seen) {
+        Ok(number) if number > 0 => Ok(number),
+        Ok(_) | Err(Error::NotFound { .. }) => Ok(generations::head(tx)?.map_or(0, |head| head.number)),
+        Err(error) => Err(error),
     }
 }
 
@@ -201,9 +219,9 @@ fn record_claim(conn: &Connection, answer_id: &str, claim_no: usize, claim: &Jud
 }
 
 /// The hash of a live chunk's document.
-fn document_hash(conn: &Connection, chunk_id: &str) -> Result<Option<String>> {
+fn document_hash(conn: &Connection, scope: &Scope, chunk_id: &str) -> Result<Option<String>> {
     let Some(id) = ChunkId::parse(chunk_id) else { return Ok(None) };
-    let Some((number, document)) = documents::by_id(conn, id.document)? else { return Ok(None) };
+    let Some((number, document)) = documents::visible(conn, scope.classes(), id.document)? else { return Ok(None) };
     let live = chunks::by_id(conn, number, id)?.is_some();
     Ok(live.then(|| document.content_hash.to_string()))
 }

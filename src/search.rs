@@ -9,13 +9,13 @@ mod query;
 mod types;
 mod unsafe_chunks;
 
-use crate::access::{Scope, Seen};
+use crate::access::{Scope, Seen, history};
 use crate::error::{Error, Result};
 use crate::index::{self, Scored};
 use crate::lexicon::{DEFAULT_FLOOR, Lexer};
-use crate::model::{Bm25Policy, Policy, Principal};
+use crate::model::{Bm25Policy, ChunkPolicy, Policy, Principal};
 use crate::store::postings::PostingReader;
-use crate::store::{Connection, Store, chunks, documents, generations, settings};
+use crate::store::{Connection, Store, chunks, documents, settings};
 use filter::Filters;
 use query::Lexed;
 
@@ -35,8 +35,9 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::PolicyMismatch`] where the store was indexed under other settings than the request expects or this
-    /// build has; [`Error::NotFound`] where nothing was published yet; [`Error::Invalid`] where `top_k` is 0 or
-    /// the query is longer than 16 KiB.
+    /// build has; [`Error::NotFound`] where nothing was published yet, to the operator: others find nothing then;
+    /// [`Error::Invalid`] where `top_k` is 0 or the query is longer than 16 KiB, or somebody else than the operator reads
+    /// as of a time that lies ahead.
     pub fn search(&self, principal: &Principal, request: &SearchRequest) -> Result<SearchResult> {
         self.search_by(principal, request, index::top_k)
     }
@@ -51,18 +52,21 @@ impl Store {
         self.search_by(principal, request, index::exhaustive)
     }
 
-    fn search_by(&self, _principal: &Principal, request: &SearchRequest, traverse: Traverse) -> Result<SearchResult> {
-        self.read(|conn| self.search_in(conn, request, request.explain, traverse))
+    fn search_by(&self, principal: &Principal, request: &SearchRequest, traverse: Traverse) -> Result<SearchResult> {
+        self.read_as(principal, Seen::Evidence, |conn, scope| {
+            self.search_in(conn, scope, request, request.explain, traverse)
+        })
     }
 
     /// As [`Store::search`], on a snapshot that the caller holds; what was refused is always named.
-    pub(crate) fn search_on(&self, conn: &Connection, request: &SearchRequest) -> Result<SearchResult> {
-        self.search_in(conn, request, true, index::top_k)
+    pub(crate) fn search_on(&self, conn: &Connection, scope: &Scope, request: &SearchRequest) -> Result<SearchResult> {
+        self.search_in(conn, scope, request, true, index::top_k)
     }
 
     fn search_in(
         &self,
         conn: &Connection,
+        scope: &Scope,
         request: &SearchRequest,
         name_refused: bool,
         traverse: Traverse,
@@ -78,11 +82,15 @@ impl Store {
         let mut lexer = Lexer::new();
         let typed = if request.literal { query::literal(&request.query) } else { query::parse(&request.query) };
         let lexed = query::lex(&typed, request.all_terms, &mut lexer);
-        let generation = generations::head(conn)?.ok_or_else(|| nothing_published(self))?.number;
-        let policy = settings::policy(conn)?.ok_or_else(|| nothing_published(self))?;
-        check_policy(&policy, request.expected_policy.as_ref())?;
-        let scope = Scope::of(conn, &crate::model::Principal::operator(), Seen::Evidence)?;
-        let search = Search { conn, scope: &scope, policy: &policy, lexed: &lexed, request, traverse };
+        let expected = request.expected_policy.as_ref();
+        let (generation, policy) = match (history::newest(conn, scope)?, policy(conn, scope, expected)?) {
+            (Some(generation), Some(policy)) => (generation, policy),
+            // Somebody who may read nothing can't tell whether there is something.
+            (None, Some(policy)) if !scope.is_operator() => (0, policy),
+            _ => return Err(nothing_published(self)),
+        };
+        check_policy(&policy, expected)?;
+        let search = Search { conn, scope, policy: &policy, lexed: &lexed, request, traverse };
         let mut filters = Filters::new(conn, &typed, &mut lexer);
         let scored = search.rank(&mut filters, search.floor())?;
         let hits = search.hits(&scored, &typed, &mut lexer)?;
@@ -90,7 +98,8 @@ impl Store {
             let mut refused = search.refused(&scored, &mut Filters::new(conn, &typed, &mut lexer))?;
             let mut filters = Filters::new(conn, &typed, &mut lexer);
             let mut accept = |chunk_no: i64| filters.accept(chunk_no);
-            let (met, left) = unsafe_chunks::matching(conn, &lexed, &mut Lexer::new(), &mut accept, REFUSED_AT_MOST)?;
+            let (met, left) =
+                unsafe_chunks::matching(conn, scope, &lexed, &mut Lexer::new(), &mut accept, REFUSED_AT_MOST)?;
             refused.extend(met);
             (refused, left)
         } else {
@@ -109,12 +118,29 @@ impl Store {
     }
 }
 
+/// The policy that searches are held to. Where nothing was published yet, it is the one that a sync would take, but for
+/// the operator, who is told so.
+pub(crate) fn policy(conn: &Connection, scope: &Scope, expected: Option<&ExpectedPolicy>) -> Result<Option<Policy>> {
+    match settings::policy(conn)? {
+        None if !scope.is_operator() => {
+            wanted(&Policy::new(ChunkPolicy::default(), Bm25Policy::default())?, expected).map(Some)
+        }
+        stored => Ok(stored),
+    }
+}
+
 fn nothing_published(store: &Store) -> Error {
     Error::NotFound { what: format!("published generation in {}; run `ragdb sync`", store.path().display()) }
 }
 
 /// A store is searched only under the settings that it was indexed under.
 pub(crate) fn check_policy(stored: &Policy, expected: Option<&ExpectedPolicy>) -> Result<()> {
+    let differences = stored.differences(&wanted(stored, expected)?);
+    if differences.is_empty() { Ok(()) } else { Err(Error::PolicyMismatch { detail: differences.join("; ") }) }
+}
+
+/// A stored policy as this build, and who asks, would have it.
+fn wanted(stored: &Policy, expected: Option<&ExpectedPolicy>) -> Result<Policy> {
     let mut wanted = stored.clone();
     wanted.lexer_version = crate::LEXER_VERSION;
     wanted.unsafe_rules = crate::UNSAFE_RULES_VERSION;
@@ -125,8 +151,7 @@ pub(crate) fn check_policy(stored: &Policy, expected: Option<&ExpectedPolicy>) -
         wanted.bm25 = expected.bm25.unwrap_or(wanted.bm25);
         wanted.unsafe_scope = expected.unsafe_scope.unwrap_or(wanted.unsafe_scope);
     }
-    let differences = stored.differences(&wanted);
-    if differences.is_empty() { Ok(()) } else { Err(Error::PolicyMismatch { detail: differences.join("; ") }) }
+    Ok(wanted)
 }
 
 /// How the index is read: [`index::top_k`], or all of it.

@@ -1,11 +1,13 @@
 //! `status` and `optimize`: what a store is made of, and making it compact.
 
+use crate::access::history::{self, History};
+use crate::access::{Scope, Seen};
 use crate::error::{Error, Result};
 use crate::index;
 use crate::model::{Policy, Principal};
-use crate::store::generations::{self, Generation};
+use crate::store::generations::Generation;
 use crate::store::postings::{PostingReader, PostingWriter};
-use crate::store::{Store, chunks, connect, documents, findings, migrate, settings, sources, tombstones};
+use crate::store::{Connection, Store, chunks, connect, documents, findings, migrate, settings, sources, tombstones};
 
 /// What a store is made of.
 #[derive(Clone, Debug)]
@@ -32,12 +34,12 @@ pub struct Status {
     pub indexed_chunks: u64,
     /// The average length of an indexed chunk, in terms.
     pub average_length: f64,
-    /// Segments of the index.
-    pub segments: u64,
+    /// Segments of the index; `None` to others than the operator.
+    pub segments: Option<u64>,
     /// Tombstones of documents and chunks.
     pub tombstones: u64,
-    /// Size of the file and its write-ahead log, in bytes.
-    pub file_bytes: u64,
+    /// Size of the file and its write-ahead log, in bytes; `None` to others than the operator.
+    pub file_bytes: Option<u64>,
     /// The sources, by id.
     pub sources: Vec<SourceStatus>,
 }
@@ -49,8 +51,8 @@ pub struct SourceStatus {
     pub source_id: String,
     /// `markdown` or `text`.
     pub kind: String,
-    /// Its root, relative to the store's folder where it can be.
-    pub root: String,
+    /// Its root, relative to the store's folder where it can be; `None` to others than the operator.
+    pub root: Option<String>,
     /// Its live documents.
     pub documents: u64,
 }
@@ -69,41 +71,41 @@ pub struct OptimizeReport {
 }
 
 impl Store {
-    /// What the store is made of, from one snapshot.
+    /// What the store is made of, from one snapshot. Others than the operator are told of what they may read, as if there
+    /// were nothing else; their sources are those with documents that they may read.
     ///
     /// # Errors
     /// [`Error::Damaged`] where settings are missing or can't be read.
-    pub fn status(&self, _principal: &Principal) -> Result<Status> {
-        let file_bytes = self.size()?;
-        self.read(|conn| {
+    pub fn status(&self, principal: &Principal) -> Result<Status> {
+        let file_bytes = if principal.is_operator() { Some(self.size()?) } else { None };
+        self.read_as(principal, Seen::Stored, |conn, scope| {
             let all = settings::all(conn)?;
             let setting = |key: &str| {
                 let found = all.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone());
                 found.ok_or_else(|| Error::Damaged { detail: format!("settings.{key} is missing") })
             };
             let reader = PostingReader::new(conn)?;
-            let statistics = index::statistics(&reader, &reader.classes()?)?;
-            let mut listed = Vec::new();
-            for (number, row) in sources::all(conn)? {
-                let documents = sources::document_count(conn, number)?;
-                listed.push(SourceStatus { source_id: row.source_id, kind: row.kind, root: row.root, documents });
-            }
+            let statistics = index::statistics(&reader, scope.classes())?;
+            let generation = match history::newest(conn, scope)? {
+                Some(number) => Some(History::of(conn, scope, principal)?.get(conn, number)?),
+                None => None,
+            };
             Ok(Status {
                 store_id: setting("store_id")?,
                 created_at: setting("created_at")?,
                 created_by: setting("created_by")?,
                 schema_version: migrate::SCHEMA_VERSION,
-                generation: generations::head(conn)?,
-                policy: settings::policy(conn)?,
-                documents: documents::count(conn)?,
-                chunks: chunks::count(conn)?,
-                unsafe_documents: findings::unsafe_documents(conn)?,
+                policy: if generation.is_some() || scope.is_operator() { settings::policy(conn)? } else { None },
+                generation,
+                documents: documents::count_in(conn, scope.classes())?,
+                chunks: chunks::count_in(conn, scope.classes())?,
+                unsafe_documents: findings::unsafe_documents_in(conn, scope.classes())?,
                 indexed_chunks: statistics.chunks,
                 average_length: statistics.average_length(),
-                segments: reader.all_segments()?.len() as u64,
-                tombstones: tombstones::count(conn)?,
+                segments: if scope.is_operator() { Some(reader.all_segments()?.len() as u64) } else { None },
+                tombstones: tombstones::count(conn, scope.classes())?,
                 file_bytes,
-                sources: listed,
+                sources: sources_of(conn, scope)?,
             })
         })
     }
@@ -144,4 +146,26 @@ impl Store {
         }
         Ok(bytes)
     }
+}
+
+/// The sources of the store, by id.
+fn sources_of(conn: &Connection, scope: &Scope) -> Result<Vec<SourceStatus>> {
+    if scope.is_operator() && scope.is_everything() {
+        let listed = sources::all(conn)?.into_iter().map(|(number, row)| {
+            let documents = sources::document_count(conn, number)?;
+            Ok(SourceStatus { source_id: row.source_id, kind: row.kind, root: Some(row.root), documents })
+        });
+        return listed.collect();
+    }
+    let mut listed = Vec::new();
+    for source in scope.sources() {
+        let documents = documents::count_in(conn, &scope.classes_of(source))?;
+        if documents > 0
+            && let Some((_, row)) = sources::by_id(conn, source)?
+        {
+            let root = scope.is_operator().then_some(row.root);
+            listed.push(SourceStatus { source_id: row.source_id, kind: row.kind, root, documents });
+        }
+    }
+    Ok(listed)
 }

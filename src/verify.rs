@@ -25,18 +25,19 @@ pub use types::{Dropped, JudgedCitation, JudgedClaim, Outcome, Published, Verifi
 const LONGEST_QUOTE: usize = 64 << 10;
 
 impl Store {
-    /// Judges an answer against the evidence that its run showed, as store and sources are now.
+    /// Judges an answer against the evidence that its run showed, as store and sources are now, and as the principal may
+    /// read them. To the operator, a run that is recorded for somebody else is judged by what that one may read now.
     ///
     /// # Errors
     /// [`Error::Invalid`] where the manifest is not of this store or the request is out of range. What is wrong with the
     /// answer is never an error, it is a verdict.
-    pub fn verify(&self, _principal: &Principal, request: &VerifyRequest<'_>) -> Result<Verification> {
+    pub fn verify(&self, principal: &Principal, request: &VerifyRequest<'_>) -> Result<Verification> {
         let least = request.least_support.unwrap_or(claim::LEAST_SUPPORT);
         if !(0.0..=1.0).contains(&least) {
             return Err(Error::Invalid { message: format!("the least support is {least}; it must be 0 to 1") });
         }
         let scorer: &dyn SupportScorer = request.scorer.as_deref().unwrap_or(&WordOverlap);
-        let (context, known) = (Context::load(self, request)?, HashMap::new());
+        let (context, known) = (Context::load(self, principal, request)?, HashMap::new());
         let mut judge = Judge { request, context, scorer, least, known };
         let claims = request.answer.claims.iter().map(|claim| judge.claim(claim)).collect::<Result<Vec<_>>>()?;
         Ok(Verification { run_id: request.manifest.run_id.clone(), generation: judge.context.generation, claims })

@@ -1,8 +1,11 @@
 //! The record of runs: keeping one, reading one back, and adding to what happened in it.
 
+use crate::access::history::{self, History, Numbers};
+use crate::access::{Scope, Seen};
 use crate::error::{Error, Result};
 use crate::evidence::manifest;
-use crate::model::{Manifest, Principal, RunEvent};
+use crate::model::{Digest, Manifest, Principal, RunEvent};
+use crate::store::runs::{Of, RunReader};
 use crate::store::{Connection, Store, generations, runs, settings};
 
 /// The name of the run that was recorded last.
@@ -12,38 +15,58 @@ const LAST_RUN: &str = "last";
 const SHORTEST_RUN: usize = 8;
 
 impl Store {
-    /// Keeps a run in the store, for [`Store::run`].
+    /// Keeps a run in the store, for [`Store::run`]: as the principal's, whom it must have been made for.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where it is not a run of this store, or is there already; [`Error::ReadOnly`] where the store
-    /// can't be written.
-    pub fn record_run(&self, _principal: &Principal, run: &Manifest) -> Result<()> {
+    /// [`Error::Invalid`] where it is not a run of this store, is there already, or what the principal may read has
+    /// changed since it was made; [`Error::ReadOnly`] where the store can't be written.
+    pub fn record_run(&self, principal: &Principal, run: &Manifest) -> Result<()> {
         let invalid = |what: &str| Error::Invalid { message: format!("run {} can't be recorded: {what}", run.run_id) };
         run.check().map_err(|what| invalid(&what))?;
         self.write(|tx| {
             if settings::store_id(tx)? != run.store_id {
                 return Err(invalid("it is of another store"));
             }
-            let generation = generations::get(tx, run.generation)?;
-            if generation.digest.to_string() != run.generation_digest {
-                return Err(invalid("its generation has another digest here"));
+            // What could be read then: what is valid changes with the time.
+            let then = match principal.time() {
+                None if !principal.is_operator() => principal.clone().as_of(&run.created_at)?,
+                _ => principal.clone(),
+            };
+            let scope = Scope::of(tx, &then, Seen::Evidence)?;
+            let (generation, digest) = if scope.is_operator() {
+                (run.generation, generations::get(tx, run.generation)?.digest)
+            } else {
+                seen_generation(tx, &scope, &then, run)?
+            };
+            if digest.to_string() != run.generation_digest {
+                return Err(invalid(match scope.is_operator() {
+                    true => "its generation has another digest here",
+                    false => "what its reader may read has changed since; ask again",
+                }));
             }
-            if !runs::ids(tx, &run.run_id)?.is_empty() {
+            if !runs::ids(tx, &Of::Everybody, &run.run_id)?.is_empty() {
                 return Err(invalid("it is recorded already"));
             }
-            runs::insert(tx, run)
+            let reader = RunReader {
+                principal: &principal.to_json(),
+                principal_digest: &principal.identity().to_string(),
+                scope_digest: &scope.digest().to_string(),
+                as_of: scope.at(),
+                generation,
+            };
+            runs::insert(tx, run, &reader)
         })
     }
 
     /// The recorded run with this id, or whose id alone begins with these digits (8 or more); `last` is the run that was
-    /// recorded last.
+    /// recorded last. The operator reads all runs; others their own, and those of others do not exist to them.
     ///
     /// # Errors
     /// [`Error::NotFound`] where there is none, [`Error::Invalid`] where it is no id or several begin so,
     /// [`Error::Damaged`] where its rows can't be what was recorded.
-    pub fn run(&self, _principal: &Principal, run_id: &str) -> Result<Manifest> {
+    pub fn run(&self, principal: &Principal, run_id: &str) -> Result<Manifest> {
         self.read(|conn| {
-            let run_id = resolve(conn, run_id)?;
+            let run_id = resolve(conn, principal, run_id)?;
             let run = runs::get(conn, &run_id)?.ok_or_else(|| no_run(&run_id))?;
             run.check().map_err(|what| Error::Damaged { detail: format!("run {run_id}: {what}") })?;
             Ok(run)
@@ -54,16 +77,27 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::run`], and [`Error::ReadOnly`] where the store can't be written.
-    pub fn add_run_events(&self, _principal: &Principal, run_id: &str, events: &[RunEvent]) -> Result<()> {
+    pub fn add_run_events(&self, principal: &Principal, run_id: &str, events: &[RunEvent]) -> Result<()> {
         manifest::check_events(events).map_err(|message| Error::Invalid { message })?;
-        self.write(|tx| runs::insert_events(tx, &resolve(tx, run_id)?, events))
+        self.write(|tx| runs::insert_events(tx, &resolve(tx, principal, run_id)?, events))
     }
 }
 
+/// The stored number of the generation that a run of somebody else than the operator was made from, and its digest.
+fn seen_generation(tx: &Connection, scope: &Scope, principal: &Principal, run: &Manifest) -> Result<(u64, Digest)> {
+    let newest = || generations::head(tx)?.ok_or_else(|| Error::NotFound { what: "published generation".into() });
+    if run.generation == 0 {
+        return Ok((newest()?.number, history::newest_digest(tx, scope)?));
+    }
+    let stored = Numbers::of(tx, scope)?.stored(tx, run.generation)?;
+    Ok((stored, History::of(tx, scope, principal)?.get(tx, run.generation)?.digest))
+}
+
 /// The whole id of a run.
-fn resolve(conn: &Connection, run_id: &str) -> Result<String> {
+fn resolve(conn: &Connection, principal: &Principal, run_id: &str) -> Result<String> {
+    let of = Of::new(principal);
     if run_id == LAST_RUN {
-        return runs::last(conn)?.ok_or_else(|| Error::NotFound { what: "recorded run".into() });
+        return runs::last(conn, &of)?.ok_or_else(|| Error::NotFound { what: "recorded run".into() });
     }
     let digits = run_id.to_ascii_lowercase();
     if !(SHORTEST_RUN..=32).contains(&digits.len()) || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -71,7 +105,7 @@ fn resolve(conn: &Connection, run_id: &str) -> Result<String> {
             format!("{run_id:?} is not the id of a run: 32 hex digits, of which {SHORTEST_RUN} may do, or `last`");
         return Err(Error::Invalid { message });
     }
-    let mut found = runs::ids(conn, &digits)?;
+    let mut found = runs::ids(conn, &of, &digits)?;
     match (found.pop(), found.pop()) {
         (Some(id), None) => Ok(id),
         (Some(_), Some(_)) => {

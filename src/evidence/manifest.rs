@@ -61,7 +61,8 @@ impl Manifest {
         }
         length("query", &self.query, LONGEST_TEXT)?;
         object("settings", &self.settings)?;
-        if self.generation == 0 {
+        // Somebody who may read nothing asks before the first generation, and is shown nothing.
+        if self.generation == 0 && !(self.shown.is_empty() && self.refused.is_empty()) {
             return Err("generation is 0".into());
         }
         // What SQLite can keep.

@@ -10,6 +10,8 @@ pub enum Verdict {
     UnknownReference,
     /// The reference is real, but was not shown in this run.
     NotInContext,
+    /// Whom the run was for may not read the chunk now. Only the operator is told so: to that one it is unknown.
+    Forbidden,
     /// The chunk was deleted since the run.
     Deleted,
     /// The source changed since the run, or can't be read.
@@ -44,9 +46,10 @@ pub enum Verdict {
 
 impl Verdict {
     /// Every verdict, in the order in which they are looked for.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::UnknownReference,
         Self::NotInContext,
+        Self::Forbidden,
         Self::Deleted,
         Self::Stale,
         Self::Integrity,
@@ -70,6 +73,7 @@ impl Verdict {
         match self {
             Self::UnknownReference => "unknown_reference",
             Self::NotInContext => "not_in_context",
+            Self::Forbidden => "forbidden",
             Self::Deleted => "deleted",
             Self::Stale => "stale",
             Self::Integrity => "integrity",

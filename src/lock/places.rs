@@ -6,6 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::lines::SourceFile;
 use super::mentions::Mention;
+use crate::access::Seen;
 use crate::cite::CiteStatus;
 use crate::error::Result;
 use crate::model::{DocumentId, Principal};
@@ -38,7 +39,10 @@ pub(super) type Standing = (CiteStatus, Option<(u32, u32)>, String);
 impl<'a> Places<'a> {
     pub(super) fn new(store: &'a Store, principal: &'a Principal) -> Result<Self> {
         let folder = store.path().parent().unwrap_or(Path::new("/")).to_owned();
-        let rows = store.read(sources::all)?;
+        let rows = store.read_as(principal, Seen::Stored, |conn, scope| {
+            let rows = scope.sources().into_iter().map(|source| sources::by_id(conn, source));
+            Ok(rows.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect::<Vec<_>>())
+        })?;
         let root = |row| stored_root(&folder, row).ok().and_then(|root| root.canonicalize().ok());
         let sources = rows.iter().map(|(_, row)| (row.source_id.clone(), root(row))).collect();
         Ok(Self { store, principal, sources, files: HashMap::new(), cited: HashMap::new() })
@@ -53,7 +57,7 @@ impl<'a> Places<'a> {
                 let mut found = Vec::new();
                 for (source, path) in &candidates {
                     let id = DocumentId::new(source, path);
-                    if let Some((_, row)) = self.store.read(|conn| documents::by_id(conn, id))? {
+                    if let Some(row) = self.document(id)? {
                         found.push(row);
                     } else if gone.is_none() {
                         let cited =
@@ -77,6 +81,12 @@ impl<'a> Places<'a> {
         })
     }
 
+    fn document(&self, id: DocumentId) -> Result<Option<DocumentRow>> {
+        self.store.read_as(self.principal, Seen::Stored, |conn, scope| {
+            Ok(documents::visible(conn, scope.classes(), id)?.map(|(_, row)| row))
+        })
+    }
+
     /// What a link destination means as a path from its document's folder on: at most one document.
     fn beside(&self, mention: &Mention, path: &str, folder: &Path) -> Vec<(String, String)> {
         if !mention.is_link {
@@ -91,7 +101,7 @@ impl<'a> Places<'a> {
         // Where one source lies in another, both have the same file.
         let known = |it: &(String, String)| {
             let id = DocumentId::new(&it.0, &it.1);
-            self.store.read(|conn| documents::by_id(conn, id)).is_ok_and(|row| row.is_some())
+            self.document(id).is_ok_and(|row| row.is_some())
         };
         let below: Vec<_> = below.collect();
         below.iter().find(|it| known(it)).or(below.first()).cloned().into_iter().collect()

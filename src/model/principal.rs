@@ -169,6 +169,23 @@ impl Principal {
         serde_json::Value::Object(fields).to_string()
     }
 
+    /// Reads that form.
+    pub(crate) fn from_record(json: &str) -> Option<Self> {
+        let mut value: serde_json::Value = serde_json::from_str(json).ok()?;
+        let fields = value.as_object_mut()?;
+        let kind = fields.remove("kind");
+        let mut principal = match kind.as_ref().map(serde_json::Value::as_str) {
+            None => return Self::from_json(&value.to_string()).ok(),
+            Some(Some("operator")) => Self::operator(),
+            Some(Some("public")) => Self::public(),
+            Some(_) => return None,
+        };
+        for scope in fields.get("scopes")?.as_array()? {
+            principal = principal.with_scope(scope.as_str()?).ok()?;
+        }
+        Some(principal)
+    }
+
     /// Who it is, groups, scopes and time left out: whose runs are whose.
     pub(crate) fn identity(&self) -> Digest {
         let mut hash = DigestBuilder::new("ragdb principal 1");
@@ -225,6 +242,16 @@ mod tests {
     #[case::an_empty_group(r#"{"subject": "u", "groups": [""]}"#)]
     fn a_principal_that_cant_be_read_is_refused(#[case] json: &str) {
         assert!(Principal::from_json(json).is_err());
+    }
+
+    #[test]
+    fn what_a_record_keeps_comes_back() {
+        let known = Principal::new("t", "u").unwrap().with_group("g").unwrap();
+        for principal in [known, Principal::public(), Principal::operator()] {
+            let principal = principal.with_scope("s").unwrap();
+            assert_eq!(Principal::from_record(&principal.to_json()), Some(principal));
+        }
+        assert_eq!(Principal::from_record("{}"), None);
     }
 
     #[test]

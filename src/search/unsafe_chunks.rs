@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::Refusal;
 use super::query::Lexed;
+use crate::access::Scope;
 use crate::error::Result;
 use crate::lexicon::{Lexer, TermCounts};
 use crate::store::findings::Reason;
@@ -17,6 +18,7 @@ const LOOKED_AT: usize = 1000;
 /// Also how many unsafe chunks were not looked at.
 pub(crate) fn matching(
     conn: &Connection,
+    scope: &Scope,
     lexed: &Lexed,
     lexer: &mut Lexer,
     accept: &mut dyn FnMut(i64) -> Result<bool>,
@@ -27,10 +29,10 @@ pub(crate) fn matching(
     if wanted.is_empty() {
         return Ok((Vec::new(), 0));
     }
-    let left = findings::unsafe_chunks(conn)?.saturating_sub(LOOKED_AT as u64);
+    let left = findings::unsafe_chunks(conn, scope.classes())?.saturating_sub(LOOKED_AT as u64);
     let mut counts = TermCounts::new();
     let mut found = Vec::new();
-    findings::for_each_unsafe(conn, LOOKED_AT, |document_no, row| {
+    findings::for_each_unsafe(conn, scope.classes(), LOOKED_AT, |document_no, row| {
         let text = chunks::text(conn, row.chunk_no)?;
         lexer.chunk_terms("", &row.headings()?, &text, &mut counts);
         let shared = counts.iter().filter(|(term, _)| wanted.contains(term)).count();

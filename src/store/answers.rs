@@ -1,7 +1,9 @@
 //! `answers`, `claims`, `claim_values` and `citations`: what was answered, and how it was judged.
 
-use rusqlite::{Connection, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params, params_from_iter};
 
+use super::runs::Of;
 use crate::error::Result;
 use crate::model::Span;
 
@@ -154,17 +156,20 @@ pub(crate) struct PublishedCitation {
 /// Calls `each` with every verified citation of every stored answer, oldest answer first.
 pub(crate) fn for_each_published(
     conn: &Connection,
+    of: &Of,
     mut each: impl FnMut(PublishedCitation) -> Result<()>,
 ) -> Result<()> {
-    let sql = "SELECT a.answer_id, a.created_at, r.query, k.claim_no, k.text, c.ref, c.chunk_id, c.path, c.start_line, \
-               c.end_line, (SELECT h.document_hash FROM run_hits h WHERE h.run_id = a.run_id \
-               AND h.chunk_id = c.chunk_id AND h.label IS NOT NULL) \
-               FROM answers a JOIN runs r USING (run_id) JOIN claims k USING (answer_id) \
-               JOIN citations c USING (answer_id, claim_no) \
-               WHERE c.verdict IN ('verified', 'verified_normalised') AND c.chunk_id IS NOT NULL \
-               ORDER BY a.created_at, a.answer_id, k.claim_no, c.citation_no";
-    let mut statement = conn.prepare_cached(sql)?;
-    let mut rows = statement.query([])?;
+    let (from, values) = answers_of(of, -1);
+    let sql = format!(
+        "SELECT a.answer_id, a.created_at, r.query, k.claim_no, k.text, c.ref, c.chunk_id, c.path, c.start_line, \
+         c.end_line, (SELECT h.document_hash FROM run_hits h WHERE h.run_id = a.run_id \
+         AND h.chunk_id = c.chunk_id AND h.label IS NOT NULL) \
+         FROM {from} JOIN claims k USING (answer_id) JOIN citations c USING (answer_id, claim_no) \
+         WHERE c.verdict IN ('verified', 'verified_normalised') AND c.chunk_id IS NOT NULL \
+         ORDER BY a.created_at, a.answer_id, k.claim_no, c.citation_no LIMIT ?1"
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query(params_from_iter(values))?;
     while let Some(row) = rows.next()? {
         each(PublishedCitation {
             answer_id: row.get(0)?,
@@ -196,15 +201,31 @@ pub(crate) struct AnswerLine {
     pub claims: u32,
 }
 
-/// The stored answers, newest first, at most `limit` of them.
-pub(crate) fn list(conn: &Connection, limit: u64) -> Result<Vec<AnswerLine>> {
-    let sql = "SELECT a.answer_id, a.run_id, a.created_at, r.query, a.synthesiser, a.passed, a.stop_reason, \
-               (SELECT count(*) FROM claims k WHERE k.answer_id = a.answer_id \
-               AND k.verdict IN ('verified', 'verified_normalised')), \
-               (SELECT count(*) FROM claims k WHERE k.answer_id = a.answer_id) \
-               FROM answers a JOIN runs r USING (run_id) ORDER BY a.created_at DESC, a.answer_id LIMIT ?1";
-    let mut statement = conn.prepare_cached(sql)?;
-    let rows = statement.query_map([limit.min(i64::MAX as u64)], |row| {
+/// Answers `a` with their runs `r`, and the values of the statement's parameters: a limit, and whose runs where that is
+/// one's.
+fn answers_of(of: &Of, limit: i64) -> (&'static str, Vec<Value>) {
+    match of {
+        Of::Everybody => ("answers a JOIN runs r USING (run_id)", vec![limit.into()]),
+        Of::One(digest) => (
+            "(SELECT run_id, query FROM runs INDEXED BY runs_by_principal WHERE principal_digest = ?2) r \
+             CROSS JOIN answers a USING (run_id)",
+            vec![limit.into(), digest.clone().into()],
+        ),
+    }
+}
+
+/// The stored answers to somebody's runs, newest first, at most `limit` of them.
+pub(crate) fn list(conn: &Connection, of: &Of, limit: u64) -> Result<Vec<AnswerLine>> {
+    let (from, values) = answers_of(of, i64::try_from(limit).unwrap_or(i64::MAX));
+    let sql = format!(
+        "SELECT a.answer_id, a.run_id, a.created_at, r.query, a.synthesiser, a.passed, a.stop_reason, \
+         (SELECT count(*) FROM claims k WHERE k.answer_id = a.answer_id \
+         AND k.verdict IN ('verified', 'verified_normalised')), \
+         (SELECT count(*) FROM claims k WHERE k.answer_id = a.answer_id) \
+         FROM {from} ORDER BY a.created_at DESC, a.answer_id LIMIT ?1"
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let rows = statement.query_map(params_from_iter(values), |row| {
         Ok(AnswerLine {
             answer_id: row.get(0)?,
             run_id: row.get(1)?,

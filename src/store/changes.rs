@@ -7,6 +7,7 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, Row, params};
 
+use super::classes::listed;
 use crate::error::{Error, Result};
 use crate::model::{ChunkId, Digest};
 
@@ -36,42 +37,57 @@ pub struct ChangedDocument {
     pub path: String,
 }
 
+/// Two generations, and the access classes that are looked at.
+pub(crate) struct Between<'a> {
+    pub classes: &'a [i64],
+    pub from: u64,
+    pub to: u64,
+}
+
+/// The access classes `k`, the tombstones `t` of these, and the live documents `d` of these with their sources.
+const TOMBSTONES: &str = "json_each(?3) k CROSS JOIN tombstones t ON t.class_no = k.value";
+const DOCUMENTS: &str =
+    "json_each(?3) k CROSS JOIN documents d ON d.class_no = k.value CROSS JOIN sources s USING (source_no)";
+
 /// Chunks of `to` that are not in `from`.
-pub(crate) fn chunks_added(conn: &Connection, from: u64, to: u64) -> Result<Vec<ChangedChunk>> {
-    let sql = "
-        WITH added AS (
+pub(crate) fn chunks_added(conn: &Connection, between: &Between<'_>) -> Result<Vec<ChangedChunk>> {
+    let sql = format!(
+        "WITH added (id, source_id, path, start_line, end_line, content_hash) AS (
           SELECT c.chunk_id, s.source_id, d.path, c.start_line, c.end_line, c.content_hash
-          FROM chunks c JOIN documents d USING (document_no) JOIN sources s USING (source_no)
+          FROM {DOCUMENTS} CROSS JOIN chunks c USING (document_no)
           WHERE c.generation_added > ?1 AND c.generation_added <= ?2
           UNION ALL
-          SELECT id, source_id, path, NULL, NULL, content_hash FROM tombstones
-          WHERE kind = 'chunk' AND generation_added > ?1 AND generation_added <= ?2 AND generation_deleted > ?2
+          SELECT t.id, t.source_id, t.path, NULL, NULL, t.content_hash FROM {TOMBSTONES}
+          WHERE t.kind = 'chunk' AND t.generation_added > ?1 AND t.generation_added <= ?2
+            AND t.generation_deleted > ?2
+        ),
+        before (id) AS MATERIALIZED (
+          SELECT t.id FROM {TOMBSTONES} WHERE t.generation_added <= ?1 AND t.generation_deleted > ?1
         )
-        SELECT * FROM added WHERE NOT EXISTS (
-          SELECT 1 FROM tombstones t
-          WHERE t.id = added.chunk_id AND t.generation_added <= ?1 AND t.generation_deleted > ?1
-        )
-        ORDER BY source_id, path, start_line, chunk_id";
-    collect(conn, sql, from, to)
+        SELECT * FROM added WHERE id NOT IN (SELECT id FROM before)
+        ORDER BY source_id, path, start_line, id"
+    );
+    collect(conn, &sql, between)
 }
 
 /// Chunks of `from` that are not in `to`.
-pub(crate) fn chunks_removed(conn: &Connection, from: u64, to: u64) -> Result<Vec<ChangedChunk>> {
-    let sql = "
-        SELECT id, source_id, path, NULL, NULL, content_hash FROM tombstones gone
-        WHERE kind = 'chunk' AND generation_added <= ?1 AND generation_deleted > ?1 AND generation_deleted <= ?2
-          AND NOT EXISTS (
-            SELECT 1 FROM tombstones t
-            WHERE t.id = gone.id AND t.generation_added <= ?2 AND t.generation_deleted > ?2
-          )
-          AND id NOT IN (
-            SELECT chunk_id FROM chunks WHERE generation_added > ?1 AND generation_added <= ?2
-          )
-        ORDER BY source_id, path, id";
-    collect(conn, sql, from, to)
+pub(crate) fn chunks_removed(conn: &Connection, between: &Between<'_>) -> Result<Vec<ChangedChunk>> {
+    let sql = format!(
+        "WITH after (id) AS MATERIALIZED (
+          SELECT t.id FROM {TOMBSTONES} WHERE t.generation_added <= ?2 AND t.generation_deleted > ?2
+          UNION ALL
+          SELECT c.chunk_id FROM {DOCUMENTS} CROSS JOIN chunks c USING (document_no)
+          WHERE c.generation_added > ?1 AND c.generation_added <= ?2
+        )
+        SELECT t.id, t.source_id, t.path, NULL, NULL, t.content_hash FROM {TOMBSTONES}
+        WHERE t.kind = 'chunk' AND t.generation_added <= ?1 AND t.generation_deleted > ?1
+          AND t.generation_deleted <= ?2 AND t.id NOT IN (SELECT id FROM after)
+        ORDER BY t.source_id, t.path, t.id"
+    );
+    collect(conn, &sql, between)
 }
 
-fn collect(conn: &Connection, sql: &str, from: u64, to: u64) -> Result<Vec<ChangedChunk>> {
+fn collect(conn: &Connection, sql: &str, between: &Between<'_>) -> Result<Vec<ChangedChunk>> {
     let mut statement = conn.prepare_cached(sql)?;
     let read = |row: &Row<'_>| {
         let (start, end): (Option<u32>, Option<u32>) = (row.get(3)?, row.get(4)?);
@@ -83,7 +99,7 @@ fn collect(conn: &Connection, sql: &str, from: u64, to: u64) -> Result<Vec<Chang
             content_hash: row.get(5)?,
         })
     };
-    let rows = statement.query_map(params![from, to], read)?;
+    let rows = statement.query_map(params![between.from, between.to, listed(between.classes)], read)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
@@ -91,17 +107,16 @@ fn collect(conn: &Connection, sql: &str, from: u64, to: u64) -> Result<Vec<Chang
 #[allow(clippy::type_complexity)]
 pub(crate) fn documents(
     conn: &Connection,
-    from: u64,
-    to: u64,
+    between: &Between<'_>,
 ) -> Result<(Vec<ChangedDocument>, Vec<ChangedDocument>, Vec<ChangedDocument>)> {
     // Every document that ever was, with whether it was there in each of the two generations, and whether it or
     // any of its chunks changed in between.
-    let sql = "
-        WITH lives (document_id, source_id, path, born, died) AS (
-          SELECT d.document_id, s.source_id, d.path, d.generation_added, NULL
-          FROM documents d JOIN sources s USING (source_no)
+    let sql = format!(
+        "WITH lives (document_id, source_id, path, born, died) AS (
+          SELECT d.document_id, s.source_id, d.path, d.generation_added, NULL FROM {DOCUMENTS}
           UNION ALL
-          SELECT id, source_id, path, generation_added, generation_deleted FROM tombstones WHERE kind = 'document'
+          SELECT t.id, t.source_id, t.path, t.generation_added, t.generation_deleted FROM {TOMBSTONES}
+          WHERE t.kind = 'document'
         ),
         presence AS (
           SELECT document_id, source_id, path,
@@ -110,21 +125,22 @@ pub(crate) fn documents(
           FROM lives GROUP BY document_id
         ),
         touched (document_id) AS (
-          SELECT document_id FROM documents WHERE generation_updated > ?1 AND generation_updated <= ?2
+          SELECT d.document_id FROM {DOCUMENTS} WHERE d.generation_updated > ?1 AND d.generation_updated <= ?2
           UNION
-          SELECT document_id FROM tombstones
-          WHERE kind = 'chunk'
-            AND ((generation_added > ?1 AND generation_added <= ?2)
-              OR (generation_deleted > ?1 AND generation_deleted <= ?2))
+          SELECT t.document_id FROM {TOMBSTONES}
+          WHERE t.kind = 'chunk'
+            AND ((t.generation_added > ?1 AND t.generation_added <= ?2)
+              OR (t.generation_deleted > ?1 AND t.generation_deleted <= ?2))
           UNION
-          SELECT d.document_id FROM chunks c JOIN documents d USING (document_no)
+          SELECT d.document_id FROM {DOCUMENTS} CROSS JOIN chunks c USING (document_no)
           WHERE c.generation_added > ?1 AND c.generation_added <= ?2
         )
         SELECT document_id, source_id, path, before, after FROM presence
         WHERE before <> after OR (before AND document_id IN (SELECT document_id FROM touched))
-        ORDER BY source_id, path";
-    let mut statement = conn.prepare_cached(sql)?;
-    let mut rows = statement.query(params![from, to])?;
+        ORDER BY source_id, path"
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let mut rows = statement.query(params![between.from, between.to, listed(between.classes)])?;
     let (mut added, mut removed, mut updated) = (Vec::new(), Vec::new(), Vec::new());
     while let Some(row) = rows.next()? {
         let document = ChangedDocument { document_id: row.get(0)?, source_id: row.get(1)?, path: row.get(2)? };

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 
+use super::classes::listed;
 use super::wire;
 use crate::error::{Error, Result};
 use crate::model::{ChunkId, Digest, DocumentId, Span};
@@ -137,11 +138,6 @@ pub(crate) fn sample(conn: &Connection, limit: usize) -> Result<Vec<i64>> {
     Ok(numbers.collect::<rusqlite::Result<_>>()?)
 }
 
-/// How many chunks are live.
-pub(crate) fn count(conn: &Connection) -> Result<u64> {
-    Ok(conn.prepare_cached("SELECT count(*) FROM chunks")?.query_row([], |row| row.get(0))?)
-}
-
 /// Adds a chunk.
 pub(crate) fn insert(conn: &Connection, document_no: i64, row: &ChunkRow, text: &str) -> Result<()> {
     let sql = "INSERT INTO chunks (chunk_no, document_no, chunk_index, start_line, end_line, start_byte, end_byte, \
@@ -224,4 +220,11 @@ fn read(row: &Row<'_>) -> Result<ChunkRow> {
 
 fn missing(chunk_no: i64) -> Error {
     Error::Damaged { detail: format!("chunk number {chunk_no} is indexed and not stored") }
+}
+
+/// How many chunks are live in these access classes.
+pub(crate) fn count_in(conn: &Connection, classes: &[i64]) -> Result<u64> {
+    let sql = "SELECT count(*) FROM json_each(?1) k CROSS JOIN documents d ON d.class_no = k.value \
+               CROSS JOIN chunks c USING (document_no)";
+    Ok(conn.prepare_cached(sql)?.query_row([listed(classes)], |row| row.get(0))?)
 }

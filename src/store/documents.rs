@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 
+use super::classes::listed;
 use super::wire;
 use crate::error::{Error, Result};
 use crate::model::{Digest, DocumentId, Stamps};
@@ -102,11 +103,6 @@ pub(crate) fn for_each(conn: &Connection, mut each: impl FnMut(i64, DocumentRow)
         each(row.get(14)?, read(row)?)?;
     }
     Ok(())
-}
-
-/// How many documents are live.
-pub(crate) fn count(conn: &Connection) -> Result<u64> {
-    Ok(conn.prepare_cached("SELECT count(*) FROM documents")?.query_row([], |row| row.get(0))?)
 }
 
 /// The path and language of a document, for filters and for breaking ties.
@@ -228,4 +224,23 @@ fn read(row: &Row<'_>) -> Result<DocumentRow> {
 
 fn damaged(path: &str, column: &str) -> Error {
     Error::Damaged { detail: format!("documents.{column} of {path} can't be read") }
+}
+
+/// The number and row of the document with this id, if it is in one of these access classes. A document in another one
+/// costs what an unknown id costs.
+pub(crate) fn visible(conn: &Connection, classes: &[i64], id: DocumentId) -> Result<Option<(i64, DocumentRow)>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM json_each(?1) k CROSS JOIN documents d ON d.class_no = k.value AND d.document_id = ?2 \
+         CROSS JOIN sources s USING (source_no)"
+    );
+    let mut statement = conn.prepare_cached(&sql)?;
+    let read = |row: &Row<'_>| Ok((row.get(14)?, read(row)));
+    let row = statement.query_row(params![listed(classes), id.to_string()], read).optional()?;
+    row.map(|(number, row)| Ok((number, row?))).transpose()
+}
+
+/// How many documents are live in these access classes.
+pub(crate) fn count_in(conn: &Connection, classes: &[i64]) -> Result<u64> {
+    let sql = "SELECT count(*) FROM json_each(?1) k CROSS JOIN documents d ON d.class_no = k.value";
+    Ok(conn.prepare_cached(sql)?.query_row([listed(classes)], |row| row.get(0))?)
 }

@@ -4,6 +4,7 @@ use rusqlite::{Connection, Row, params};
 use serde::{Deserialize, Serialize};
 
 use super::chunks::{self, ChunkRow};
+use super::classes::listed;
 use crate::error::Result;
 
 /// A place in a document where a rule matched.
@@ -84,22 +85,38 @@ pub(crate) fn unsafe_documents(conn: &Connection) -> Result<u64> {
     Ok(conn.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
-/// How many chunks are unsafe.
-pub(crate) fn unsafe_chunks(conn: &Connection) -> Result<u64> {
-    let sql = "SELECT count(*) FROM chunks WHERE unsafe_reason IS NOT NULL";
-    Ok(conn.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+/// The unsafe chunks of some access classes: a range of numbers each.
+const UNSAFE_CHUNKS: &str = "FROM json_each(?1) k CROSS JOIN chunks c INDEXED BY chunks_unsafe \
+    ON c.unsafe_reason IS NOT NULL AND c.chunk_no >= k.value << 32 AND c.chunk_no < (k.value + 1) << 32";
+
+/// How many documents of these access classes have unsafe chunks.
+pub(crate) fn unsafe_documents_in(conn: &Connection, classes: &[i64]) -> Result<u64> {
+    let sql = format!("SELECT count(DISTINCT c.document_no) {UNSAFE_CHUNKS}");
+    Ok(conn.prepare_cached(&sql)?.query_row([listed(classes)], |row| row.get(0))?)
 }
 
-/// Calls `each` with unsafe chunks and the numbers of their documents, by path and place, `most` at most.
+/// How many chunks of these access classes are unsafe.
+pub(crate) fn unsafe_chunks(conn: &Connection, classes: &[i64]) -> Result<u64> {
+    let sql = format!("SELECT count(*) {UNSAFE_CHUNKS}");
+    Ok(conn.prepare_cached(&sql)?.query_row([listed(classes)], |row| row.get(0))?)
+}
+
+/// Calls `each` with unsafe chunks of these access classes and the numbers of their documents, by path and place, `most`
+/// at most.
 pub(crate) fn for_each_unsafe(
     conn: &Connection,
+    classes: &[i64],
     most: usize,
     mut each: impl FnMut(i64, ChunkRow) -> Result<()>,
 ) -> Result<()> {
-    let sql = "SELECT c.chunk_no FROM chunks c JOIN documents d USING (document_no) WHERE c.unsafe_reason IS NOT NULL \
-               ORDER BY d.path, d.document_id, c.chunk_index LIMIT ?1";
-    let numbers: Vec<i64> =
-        conn.prepare_cached(sql)?.query_map([most], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let sql = format!(
+        "SELECT c.chunk_no {UNSAFE_CHUNKS} CROSS JOIN documents d USING (document_no) \
+         ORDER BY d.path, d.document_id, c.chunk_index LIMIT ?2"
+    );
+    let numbers: Vec<i64> = conn
+        .prepare_cached(&sql)?
+        .query_map(params![listed(classes), most], |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
     for chunk_no in numbers {
         let (document_no, row) = chunks::row_by_number(conn, chunk_no)?;
         each(document_no, row)?;

@@ -6,7 +6,9 @@ use std::cell::RefCell;
 use rusqlite::Connection;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
-use super::{chunks, documents, generations, migrate, runs, sources, tombstones};
+use super::changes::Between;
+use super::runs::Of;
+use super::{answers, changes, chunks, classes, documents, findings, generations, migrate, runs, sources, tombstones};
 use crate::error::Result;
 use crate::model::{ChunkId, Digest, DocumentId};
 
@@ -44,6 +46,8 @@ fn steps(work: impl FnOnce(&Connection) -> Result<()>) -> Vec<String> {
 
 type Case = (&'static str, fn(&Connection) -> Result<()>, &'static [&'static str]);
 
+const BETWEEN: Between<'_> = Between { classes: &[1], from: 1, to: 2 };
+
 const CASES: &[Case] = &[
     ("a_hit", |conn| chunks::by_number(conn, 1).map(drop), &["SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)"]),
     ("a_tie", |conn| chunks::place(conn, 1).map(drop), &["SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)"]),
@@ -78,14 +82,27 @@ const CASES: &[Case] = &[
         ],
     ),
     (
-        "a_manifest",
-        |conn| documents::manifest(conn, 1).map(drop),
-        &["SEARCH documents USING INDEX sqlite_autoindex_documents_2 (source_no=?)"],
+        "a_readers_citation",
+        |conn| documents::visible(conn, &[1], DocumentId::new("docs", "a.md")).map(drop),
+        &[
+            "SCAN k VIRTUAL TABLE INDEX 1:",
+            "SEARCH d USING INDEX documents_by_class (class_no=? AND document_id=?)",
+            "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)",
+        ],
     ),
     (
         "a_tombstone",
-        |conn| tombstones::latest(conn, "x").map(drop),
-        &["SEARCH tombstones USING INDEX tombstones_by_id (id=?)", "USE TEMP B-TREE FOR ORDER BY"],
+        |conn| tombstones::latest(conn, &[1], "x").map(drop),
+        &[
+            "SCAN k VIRTUAL TABLE INDEX 1:",
+            "SEARCH t USING INDEX tombstones_by_id (class_no=? AND id=?)",
+            "USE TEMP B-TREE FOR ORDER BY",
+        ],
+    ),
+    (
+        "a_manifest",
+        |conn| documents::manifest(conn, 1).map(drop),
+        &["SEARCH documents USING INDEX sqlite_autoindex_documents_2 (source_no=?)"],
     ),
     ("a_source", |conn| sources::by_number(conn, 1).map(drop), &["SEARCH sources USING INTEGER PRIMARY KEY (rowid=?)"]),
     (
@@ -95,10 +112,10 @@ const CASES: &[Case] = &[
     ),
     (
         "a_run_by_its_first_digits",
-        |conn| runs::ids(conn, "00112233").map(drop),
+        |conn| runs::ids(conn, &Of::Everybody, "00112233").map(drop),
         &["SEARCH runs USING COVERING INDEX sqlite_autoindex_runs_1 (run_id>? AND run_id<?)"],
     ),
-    ("the_last_run", |conn| runs::last(conn).map(drop), &["SCAN runs"]),
+    ("the_last_run", |conn| runs::last(conn, &Of::Everybody).map(drop), &["SCAN runs"]),
     ("an_event", |conn| runs::insert_events(conn, "x", &[]), &["SEARCH run_events USING PRIMARY KEY (run_id=?)"]),
     ("a_chunk_deleted", |conn| chunks::delete(conn, 1), &["SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)"]),
     (
@@ -116,5 +133,41 @@ const CASES: &[Case] = &[
 fn hot_statements_go_by_keys() {
     for (name, work, expected) in CASES {
         assert_eq!(steps(work), *expected, "{name}");
+    }
+}
+
+/// What somebody reads that is not the operator: nothing of it may depend on what they may not read.
+const READS: &[(&str, fn(&Connection) -> Result<()>)] = &[
+    ("their_documents", |conn| documents::count_in(conn, &[1]).map(drop)),
+    ("their_chunks", |conn| chunks::count_in(conn, &[1]).map(drop)),
+    ("their_unsafe_chunks", |conn| findings::unsafe_chunks(conn, &[1]).map(drop)),
+    ("their_unsafe_documents", |conn| findings::unsafe_documents_in(conn, &[1]).map(drop)),
+    ("unsafe_chunks_that_a_reader_meets", |conn| findings::for_each_unsafe(conn, &[1], 9, |_, _| Ok(()))),
+    ("their_tombstones", |conn| tombstones::count(conn, &[1]).map(drop)),
+    ("how_many_generations_a_reader_sees", |conn| classes::count_generations(conn, &[1]).map(drop)),
+    ("the_generations_that_a_reader_sees", |conn| classes::generations(conn, &[1]).map(drop)),
+    ("their_history", |conn| classes::changes(conn, &[1]).map(drop)),
+    ("their_digest", |conn| classes::digests(conn, &[1]).map(drop)),
+    ("their_chunks_added", |conn| changes::chunks_added(conn, &BETWEEN).map(drop)),
+    ("their_chunks_removed", |conn| changes::chunks_removed(conn, &BETWEEN).map(drop)),
+    ("their_documents_changed", |conn| changes::documents(conn, &BETWEEN).map(drop)),
+    ("their_last_run", |conn| runs::last(conn, &Of::One(String::new())).map(drop)),
+    ("their_run", |conn| runs::ids(conn, &Of::One(String::new()), "00112233").map(drop)),
+    ("their_answers", |conn| answers::list(conn, &Of::One(String::new()), 9).map(drop)),
+    ("their_citations", |conn| answers::for_each_published(conn, &Of::One(String::new()), |_| Ok(()))),
+    ("their_source", |conn| sources::by_id(conn, "docs").map(drop)),
+];
+
+#[test]
+fn what_others_may_not_read_costs_nothing() {
+    // Their classes, and what the statement made of these.
+    const THEIRS: [&str; 7] = ["k", "added", "before", "after", "lives", "touched", "presence"];
+    for (name, work) in READS {
+        for step in steps(work) {
+            if let Some(scanned) = step.strip_prefix("SCAN ") {
+                let scanned = scanned.split(' ').next().unwrap_or_default();
+                assert!(THEIRS.contains(&scanned), "{name}: {step}");
+            }
+        }
     }
 }

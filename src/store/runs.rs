@@ -5,18 +5,31 @@ use serde_json::{Map, Value};
 
 use super::settings;
 use crate::error::{Error, Result};
-use crate::model::{MANIFEST_FORMAT, Manifest, Refused, RunEvent, Shown};
+use crate::model::{MANIFEST_FORMAT, Manifest, Principal, Refused, RunEvent, Shown};
+
+/// Who asked for a run, and what they could read then.
+pub(crate) struct RunReader<'a> {
+    /// As JSON.
+    pub principal: &'a str,
+    /// The digest of who it is, by which a run is found as somebody's own.
+    pub principal_digest: &'a str,
+    pub scope_digest: &'a str,
+    pub as_of: &'a str,
+    /// The stored number of the generation that the run's own number means.
+    pub generation: u64,
+}
 
 /// Adds a run with its chunks, in order of rank, and its events. The caller has checked it.
-pub(crate) fn insert(conn: &Connection, run: &Manifest) -> Result<()> {
+pub(crate) fn insert(conn: &Connection, run: &Manifest, reader: &RunReader<'_>) -> Result<()> {
     let sql = "INSERT INTO runs (run_id, created_at, query, generation, generation_digest, policy_digest, acl_epoch, \
-               settings, nonce, chars, tokens, truncated, unverified_source, prompt_hash) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
+               settings, nonce, chars, tokens, truncated, unverified_source, prompt_hash, principal, principal_digest, \
+               scope_digest, as_of, seen_generation) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
     conn.prepare_cached(sql)?.execute(params![
         run.run_id,
         run.created_at,
         run.query,
-        run.generation,
+        reader.generation,
         run.generation_digest,
         run.policy_digest,
         run.acl_epoch,
@@ -27,6 +40,11 @@ pub(crate) fn insert(conn: &Connection, run: &Manifest) -> Result<()> {
         run.truncated,
         run.unverified_source,
         run.prompt_hash,
+        reader.principal,
+        reader.principal_digest,
+        reader.scope_digest,
+        reader.as_of,
+        run.generation,
     ])?;
     insert_hits(conn, run)?;
     insert_events(conn, &run.run_id, &run.events)
@@ -83,8 +101,30 @@ pub(crate) fn insert_events(conn: &Connection, run_id: &str, events: &[RunEvent]
     Ok(())
 }
 
+/// Whose runs a principal reads.
+#[derive(Clone, Debug)]
+pub(crate) enum Of {
+    Everybody,
+    /// Those of the one with this digest: nothing of others is looked at.
+    One(String),
+}
+
+impl Of {
+    /// The operator reads all, others their own.
+    pub(crate) fn new(principal: &Principal) -> Self {
+        if principal.is_operator() { Self::Everybody } else { Self::One(principal.identity().to_string()) }
+    }
+}
+
 /// The ids of up to two runs that begin with these hex digits.
-pub(crate) fn ids(conn: &Connection, prefix: &str) -> Result<Vec<String>> {
+pub(crate) fn ids(conn: &Connection, of: &Of, prefix: &str) -> Result<Vec<String>> {
+    if let Of::One(digest) = of {
+        let sql = "SELECT run_id FROM runs INDEXED BY runs_by_principal \
+                   WHERE principal_digest = ?1 AND run_id BETWEEN ?2 AND ?2 || 'g' ORDER BY run_id LIMIT 2";
+        let mut statement = conn.prepare_cached(sql)?;
+        let rows = statement.query_map([digest.as_str(), prefix], |row| row.get(0))?;
+        return Ok(rows.collect::<rusqlite::Result<_>>()?);
+    }
     // No hex digit sorts behind `f`.
     let sql = "SELECT run_id FROM runs WHERE run_id BETWEEN ?1 AND ?1 || 'g' ORDER BY run_id LIMIT 2";
     let mut statement = conn.prepare_cached(sql)?;
@@ -92,21 +132,26 @@ pub(crate) fn ids(conn: &Connection, prefix: &str) -> Result<Vec<String>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Whether a run is stored.
-pub(crate) fn exists(conn: &Connection, run_id: &str) -> Result<bool> {
-    let mut statement = conn.prepare_cached("SELECT EXISTS (SELECT 1 FROM runs WHERE run_id = ?1)")?;
-    Ok(statement.query_row([run_id], |row| row.get(0))?)
+/// Who asked for a run, as JSON.
+pub(crate) fn principal(conn: &Connection, run_id: &str) -> Result<Option<String>> {
+    let mut statement = conn.prepare_cached("SELECT principal FROM runs WHERE run_id = ?1")?;
+    Ok(statement.query_row([run_id], |row| row.get(0)).optional()?)
 }
 
 /// The id of the run that was recorded last.
-pub(crate) fn last(conn: &Connection) -> Result<Option<String>> {
+pub(crate) fn last(conn: &Connection, of: &Of) -> Result<Option<String>> {
+    if let Of::One(digest) = of {
+        let sql = "SELECT run_id FROM runs INDEXED BY runs_by_principal WHERE principal_digest = ?1 \
+                   ORDER BY rowid DESC LIMIT 1";
+        return Ok(conn.prepare_cached(sql)?.query_row([digest], |row| row.get(0)).optional()?);
+    }
     let sql = "SELECT run_id FROM runs ORDER BY rowid DESC LIMIT 1";
     Ok(conn.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?)
 }
 
 /// The run with this id, as its rows have it; nothing in them was checked.
 pub(crate) fn get(conn: &Connection, run_id: &str) -> Result<Option<Manifest>> {
-    let sql = "SELECT run_id, created_at, query, generation, generation_digest, policy_digest, acl_epoch, settings, \
+    let sql = "SELECT run_id, created_at, query, coalesce(seen_generation, generation), generation_digest, policy_digest, acl_epoch, settings, \
                nonce, chars, tokens, truncated, unverified_source, prompt_hash FROM runs WHERE run_id = ?1";
     let store_id = settings::store_id(conn)?;
     let run = conn.prepare_cached(sql)?.query_row([run_id], |row| read(row, store_id)).optional();

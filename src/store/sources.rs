@@ -49,6 +49,13 @@ pub(crate) fn by_number(conn: &Connection, source_no: i64) -> Result<Option<Sour
     Ok(conn.prepare_cached(&sql)?.query_row([source_no], read).optional()?)
 }
 
+/// The number and row of the source with this id, if there is one.
+pub(crate) fn by_id(conn: &Connection, source_id: &str) -> Result<Option<(i64, SourceRow)>> {
+    let sql = format!("SELECT {COLUMNS}, source_no FROM sources WHERE source_id = ?1");
+    let read = |row: &Row<'_>| Ok((row.get(16)?, read(row)?));
+    Ok(conn.prepare_cached(&sql)?.query_row([source_id], read).optional()?)
+}
+
 /// How many live documents a source has.
 pub(crate) fn document_count(conn: &Connection, source_no: i64) -> Result<u64> {
     let mut statement = conn.prepare_cached("SELECT count(*) FROM documents WHERE source_no = ?1")?;

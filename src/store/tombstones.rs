@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
+use super::classes::listed;
 use crate::error::Result;
 
 /// Why something is gone; the names are those that the table's CHECK allows.
@@ -80,7 +81,8 @@ pub(crate) struct Tombstone {
     pub reason: String,
 }
 
-const COLUMNS: &str = "document_id, source_id, path, content_hash, generation_added, generation_deleted, reason";
+const COLUMNS: &str =
+    "t.document_id, t.source_id, t.path, t.content_hash, t.generation_added, t.generation_deleted, t.reason";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Tombstone> {
     Ok(Tombstone {
@@ -94,17 +96,18 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Tombstone> {
     })
 }
 
-/// The newest tombstone of a document or chunk id.
-pub(crate) fn latest(conn: &Connection, id: &str) -> Result<Option<Tombstone>> {
+/// The newest tombstone of a document or chunk id in these access classes.
+pub(crate) fn latest(conn: &Connection, classes: &[i64], id: &str) -> Result<Option<Tombstone>> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM tombstones WHERE id = ?1 ORDER BY generation_deleted DESC, tombstone_no DESC LIMIT 1"
+        "SELECT {COLUMNS} FROM json_each(?1) k CROSS JOIN tombstones t ON t.class_no = k.value AND t.id = ?2 \
+         ORDER BY t.generation_deleted DESC, t.tombstone_no DESC LIMIT 1"
     );
-    Ok(conn.prepare_cached(&sql)?.query_row([id], read).optional()?)
+    Ok(conn.prepare_cached(&sql)?.query_row([listed(classes).as_str(), id], read).optional()?)
 }
 
 /// Calls `each` with every tombstone and the id that it is of, oldest first.
 pub(crate) fn for_each(conn: &Connection, mut each: impl FnMut(&str, Tombstone) -> Result<()>) -> Result<()> {
-    let sql = format!("SELECT {COLUMNS}, id FROM tombstones ORDER BY tombstone_no");
+    let sql = format!("SELECT {COLUMNS}, t.id FROM tombstones t ORDER BY t.tombstone_no");
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -113,9 +116,10 @@ pub(crate) fn for_each(conn: &Connection, mut each: impl FnMut(&str, Tombstone) 
     Ok(())
 }
 
-/// How many tombstones there are.
-pub(crate) fn count(conn: &Connection) -> Result<u64> {
-    Ok(conn.prepare_cached("SELECT count(*) FROM tombstones")?.query_row([], |row| row.get(0))?)
+/// How many tombstones there are in these access classes.
+pub(crate) fn count(conn: &Connection, classes: &[i64]) -> Result<u64> {
+    let sql = "SELECT count(*) FROM json_each(?1) k CROSS JOIN tombstones t ON t.class_no = k.value";
+    Ok(conn.prepare_cached(sql)?.query_row([listed(classes)], |row| row.get(0))?)
 }
 
 /// Tombstones that contradict each other, in words: the same death twice, a document that died without its chunks,

@@ -3,10 +3,11 @@
 
 use super::Failed;
 use super::shown::Shown;
+use crate::access::Scope;
 use crate::error::Result;
 use crate::gate::verdict::Verdict;
 use crate::model::{ChunkId, Citation, DocumentId};
-use crate::store::{Connection, chunks, documents, sources, tombstones};
+use crate::store::{Connection, chunks, documents, tombstones};
 
 /// What the store says of a reference to nothing that was shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,23 +46,24 @@ pub(super) fn among(shown: &[Shown], reference: &str) -> Option<std::result::Res
 
 impl Elsewhere {
     /// Looks a reference up in the store.
-    pub(super) fn of(conn: &Connection, reference: &str) -> Result<Self> {
+    pub(super) fn of(conn: &Connection, scope: &Scope, reference: &str) -> Result<Self> {
+        let classes = scope.classes();
         if let Some(id) = ChunkId::parse(reference) {
-            let is_known = match documents::by_id(conn, id.document)? {
+            let is_known = match documents::visible(conn, classes, id.document)? {
                 Some((number, _)) if chunks::by_id(conn, number, id)?.is_some() => true,
-                _ => tombstones::latest(conn, reference)?.is_some(),
+                _ => tombstones::latest(conn, classes, reference)?.is_some(),
             };
             return Ok(if is_known { Self::Known } else { Self::Unknown });
         }
         let Some(cited) = Citation::parse(reference) else { return Ok(Self::Unknown) };
         let mut found = 0;
-        for (_, source) in sources::all(conn)? {
-            let named = cited.path.strip_prefix(&source.source_id).and_then(|rest| rest.strip_prefix(':'));
+        for source in scope.sources() {
+            let named = cited.path.strip_prefix(source).and_then(|rest| rest.strip_prefix(':'));
             for path in [Some(cited.path.as_str()), named].into_iter().flatten() {
-                let id = DocumentId::new(&source.source_id, path);
-                let is_known = match documents::by_id(conn, id)? {
+                let id = DocumentId::new(source, path);
+                let is_known = match documents::visible(conn, classes, id)? {
                     Some((_, document)) => cited.end_line <= document.lines,
-                    None => tombstones::latest(conn, &id.to_string())?.is_some(),
+                    None => tombstones::latest(conn, classes, &id.to_string())?.is_some(),
                 };
                 found += usize::from(is_known);
             }
@@ -80,7 +82,12 @@ impl Elsewhere {
             Self::Ambiguous => {
                 Failed::new(Verdict::UnknownReference, "it is ambiguous: several sources have this path")
             }
-            Self::Unknown => Failed::new(Verdict::UnknownReference, "nothing in the store has this reference"),
+            Self::Unknown => unknown(),
         }
     }
+}
+
+/// What is said of a reference that the store does not have, or not for this reader.
+pub(super) fn unknown() -> Failed {
+    Failed::new(Verdict::UnknownReference, "nothing in the store has this reference")
 }

@@ -6,13 +6,15 @@ use std::ops::Range;
 
 use super::references::{self, Elsewhere};
 use super::{Failed, VerifiedSpan, VerifyRequest};
+use crate::access::history::{self, Numbers};
+use crate::access::{Scope, Seen};
 use crate::error::{Error, Result};
 use crate::gate::source::{SourceFault, SourceFile};
 use crate::gate::verdict::Verdict;
 use crate::ingest::source::SourceReader;
-use crate::model::{self, ChunkId, Digest, Span, line_ends};
+use crate::model::{self, ChunkId, Digest, Manifest, Principal, Span, line_ends};
 use crate::store::documents::DocumentRow;
-use crate::store::{Connection, Store, chunks, documents, generations, settings, tombstones};
+use crate::store::{Connection, Store, chunks, documents, runs, settings, tombstones};
 
 /// The chunks of a run, and the store's word on every other reference of the answer.
 pub(super) struct Context<'s> {
@@ -64,23 +66,27 @@ pub(super) struct Shown {
 }
 
 impl<'s> Context<'s> {
-    pub(super) fn load(store: &'s Store, request: &VerifyRequest<'_>) -> Result<Self> {
+    pub(super) fn load(store: &'s Store, principal: &Principal, request: &VerifyRequest<'_>) -> Result<Self> {
         let manifest = request.manifest;
-        store.read(|conn| {
+        store.read_as(principal, Seen::Stored, |conn, scope| {
             if settings::store_id(conn)? != manifest.store_id {
                 let message = format!("run {} was made from another store; verify it there", manifest.run_id);
                 return Err(Error::Invalid { message });
             }
-            let head = generations::head(conn)?;
-            let generation = head.ok_or_else(|| Error::NotFound { what: "published generation".into() })?.number;
-            let shown = manifest.shown.iter().map(|entry| Shown::load(conn, entry)).collect::<Result<Vec<_>>>()?;
+            let generation = match history::newest(conn, scope)? {
+                None if scope.is_operator() => return Err(Error::NotFound { what: "published generation".into() }),
+                newest => newest.unwrap_or(0),
+            };
+            let numbers = Numbers::of(conn, scope)?;
+            let reader = Reader { conn, scope, numbers: &numbers, evidence: evidence_of(conn, principal, manifest)? };
+            let shown = manifest.shown.iter().map(|entry| reader.load(entry)).collect::<Result<Vec<_>>>()?;
             let (readers, files) = (HashMap::new(), HashMap::new());
             let mut context = Self { store, generation, shown, elsewhere: HashMap::new(), readers, files };
             for citation in request.answer.claims.iter().flat_map(|claim| &claim.citations) {
                 let reference = &citation.reference;
                 if !context.elsewhere.contains_key(reference) && references::among(&context.shown, reference).is_none()
                 {
-                    context.elsewhere.insert(reference.clone(), Elsewhere::of(conn, reference)?);
+                    context.elsewhere.insert(reference.clone(), Elsewhere::of(conn, scope, reference)?);
                 }
             }
             Ok(context)
@@ -130,7 +136,7 @@ impl<'s> Context<'s> {
             return Ok(Err(Failed::new(*verdict, detail.clone())));
         }
         let Some(document) = &shown.document else {
-            return Ok(Err(Failed::new(Verdict::UnknownReference, "nothing in the store has this reference")));
+            return Ok(Err(references::unknown()));
         };
         let path = &document.path;
         if document.content_hash.to_string() != shown.document_hash {
@@ -186,9 +192,30 @@ impl<'s> Context<'s> {
     }
 }
 
-impl Shown {
-    fn load(conn: &Connection, entry: &model::Shown) -> Result<Self> {
-        let mut shown = Self {
+/// What the one may read whom the run's evidence was for: the principal, and where that is the operator, the one for
+/// whom the run is recorded.
+fn evidence_of(conn: &Connection, principal: &Principal, manifest: &Manifest) -> Result<Scope> {
+    let recorded = if principal.is_operator() { runs::principal(conn, &manifest.run_id)? } else { None };
+    let reader = recorded.and_then(|json| Principal::from_record(&json));
+    match reader.filter(|reader| !reader.is_operator()) {
+        Some(reader) => Scope::of(conn, &reader, Seen::Evidence),
+        None => Scope::of(conn, principal, Seen::Evidence),
+    }
+}
+
+/// Reads what a run showed.
+struct Reader<'a> {
+    conn: &'a Connection,
+    scope: &'a Scope,
+    numbers: &'a Numbers,
+    /// What may be evidence.
+    evidence: Scope,
+}
+
+impl Reader<'_> {
+    fn load(&self, entry: &model::Shown) -> Result<Shown> {
+        let (conn, classes) = (self.conn, self.scope.classes());
+        let mut shown = Shown {
             label: entry.label.clone(),
             text: String::new(),
             headings: Vec::new(),
@@ -206,12 +233,17 @@ impl Shown {
             chars_before: None,
         };
         let Some(id) = ChunkId::parse(&entry.chunk_id) else { return Ok(shown) };
-        let live = documents::by_id(conn, id.document)?;
+        let live = documents::visible(conn, classes, id.document)?;
         let row = match &live {
             Some((number, _)) => chunks::by_id(conn, *number, id)?,
             None => None,
         };
         if let (Some((_, document)), Some(row)) = (live, row) {
+            if !self.evidence.covers(document.class_no) {
+                let detail = "it is in the store, but whom the run was for may not read it now";
+                shown.gone = Some((Verdict::Forbidden, detail.into()));
+                return Ok(shown);
+            }
             shown.text = chunks::text(conn, row.chunk_no)?;
             shown.headings = row.headings()?;
             shown.place = row.span;
@@ -222,8 +254,8 @@ impl Shown {
                 shown.gone = Some((Verdict::Stale, detail.into()));
             }
             shown.document = Some(document);
-        } else if let Some(tombstone) = tombstones::latest(conn, &entry.chunk_id)? {
-            let generation = tombstone.generation_deleted;
+        } else if let Some(tombstone) = tombstones::latest(conn, classes, &entry.chunk_id)? {
+            let generation = self.numbers.seen(tombstone.generation_deleted);
             shown.gone = Some(match tombstone.reason.as_str() {
                 "file_deleted" | "source_removed" => {
                     (Verdict::Deleted, format!("{} was deleted in generation {generation}", tombstone.path))
@@ -233,7 +265,9 @@ impl Shown {
         }
         Ok(shown)
     }
+}
 
+impl Shown {
     /// Where bytes of the chunk stand, in it and in its file; `None` where they are no text of it.
     pub(super) fn span(&self, range: &Range<usize>) -> Option<VerifiedSpan> {
         let text = self.text.get(range.clone()).filter(|text| !text.is_empty())?;

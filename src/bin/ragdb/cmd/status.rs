@@ -26,9 +26,9 @@ struct StatusView {
     unsafe_documents: u64,
     indexed_chunks: u64,
     average_length: f64,
-    segments: u64,
+    segments: Option<u64>,
     tombstones: u64,
-    file_bytes: u64,
+    file_bytes: Option<u64>,
     sources: Vec<SourceView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pending: Option<Pending>,
@@ -38,7 +38,7 @@ struct StatusView {
 struct SourceView {
     source_id: String,
     kind: String,
-    root: String,
+    root: Option<String>,
     documents: u64,
 }
 
@@ -109,8 +109,8 @@ impl From<SourceStatus> for SourceView {
 
 impl View for StatusView {
     fn text(&self, screen: &mut Screen<'_>) -> io::Result<()> {
-        let size = bytes(self.file_bytes);
-        writeln!(screen.out, "store       {} ({size}, schema {})", clean::one_line(&self.path), self.schema_version)?;
+        let size = self.file_bytes.map_or_else(String::new, |size| format!("{}, ", bytes(size)));
+        writeln!(screen.out, "store       {} ({size}schema {})", clean::one_line(&self.path), self.schema_version)?;
         match &self.latest {
             Some(latest) => writeln!(screen.out, "generation  {}, {}", latest.generation, latest.published_at)?,
             None => writeln!(screen.out, "generation  none published yet")?,
@@ -122,7 +122,8 @@ impl View for StatusView {
             writeln!(screen.out, "unsafe      {what}, never scored; see `ragdb sql --audit unsafe`")?;
         }
         let average = self.average_length;
-        writeln!(screen.out, "index       {}, {average:.1} terms a chunk", counted(self.segments, "segment"))?;
+        let segments = self.segments.map_or_else(String::new, |segments| counted(segments, "segment") + ", ");
+        writeln!(screen.out, "index       {segments}{average:.1} terms a chunk")?;
         writeln!(screen.out, "tombstones  {}", self.tombstones)?;
         if let Some(policy) = &self.policy {
             let (cut, bm25) = (policy.chunking, policy.bm25);
@@ -153,7 +154,12 @@ impl View for StatusView {
             [("source", Align::Left), ("kind", Align::Left), ("documents", Align::Right), ("root", Align::Left)];
         let mut table = Table::new(headings, 200);
         for source in &self.sources {
-            table.row([&source.source_id, &source.kind, &source.documents.to_string(), &source.root]);
+            table.row([
+                &source.source_id,
+                &source.kind,
+                &source.documents.to_string(),
+                source.root.as_deref().unwrap_or_default(),
+            ]);
         }
         table.write(screen, 0)
     }
