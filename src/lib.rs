@@ -66,6 +66,7 @@
 //! | hold the citations of a folder of prose to what they showed | [`Store::lock_citations`], [`Store::check_citations`] |
 //! | see the history | [`Store::log`], [`Store::diff`], [`Store::show`] |
 //! | check the store itself | [`Store::check`] with a [`CheckRequest`] |
+//! | change who may read what, and see why somebody may | [`Store::grant`] and [`Store::revoke`] with an [`AclChange`], [`Store::access_rules`], [`Store::explain_access`], [`Store::access_log`] |
 //! | ask with SQL | [`Store::sql`], and the ready questions of [`audits`] |
 //! | measure retrieval on a labelled set | [`evaluate_beir`] with a [`BeirRequest`], which gives a [`BeirReport`] |
 //! | measure the claim check on labelled claims | [`evaluate_claims`] with a [`ClaimsRequest`], which gives a [`ClaimsReport`] |
@@ -99,6 +100,7 @@
 )]
 
 mod access;
+mod acl;
 mod answer;
 mod check;
 mod cite;
@@ -122,6 +124,7 @@ mod store;
 mod sync;
 mod verify;
 
+pub use acl::{AccessClass, AccessExplanation, AccessStep, AclChange, AclReport};
 pub use answer::{
     Answer, AnswerRequest, ApiKey, DroppedInAttempt, Endpoint, EndpointSettings, Extractive, Fault, NOT_SUPPORTED,
     Proposal, StopReason, Strategy, SynthesisTask, Synthesiser, Unreadable,
@@ -151,6 +154,7 @@ pub use ingest::FAILURE_CODES;
 pub use ledger::{AnswerRecord, Change, Impact, StoredAnswer};
 pub use lexicon::LEXER_VERSION;
 pub use lock::{LinkStatus, LockReport, LockedLink, Reanchored};
+pub use model::rule::Member;
 pub use model::{
     Bm25Policy, ChunkId, ChunkPolicy, Citation, Digest, DigestBuilder, DocumentId, Policy, Principal, SourceKind, Span,
     Trust, UNSAFE_RULES_VERSION, UnsafeScope, Visibility,
@@ -159,6 +163,7 @@ pub use receipt::{ClaimReport, ReceiptReport, SpanReport, SpanStatus};
 pub use search::{ExpectedPolicy, Explanation, Hit, QueryTermInfo, Refusal, SearchRequest, SearchResult, TermShare};
 pub use status::{OptimizeReport, SourceStatus, Status};
 pub use store::Store;
+pub use store::access::AccessEpoch;
 pub use store::audits::{Audit, SqlResult, SqlValue, audits};
 pub use store::changes::{ChangedChunk, ChangedDocument};
 pub use store::generations::{ChunkCounts, DocumentCounts, Generation};

@@ -9,7 +9,8 @@ use crate::store::access::{self, Act, ClassRow, ClassRule, Concern, Target};
 use crate::store::{Connection, sources};
 
 /// All that the rules of classes come from, as it is stored.
-pub(super) struct Grounds {
+#[derive(Clone)]
+pub(crate) struct Grounds {
     sources: HashMap<String, SourceRule>,
     acts: HashMap<Target, Vec<Act>>,
     known: Option<Vec<String>>,
@@ -17,7 +18,7 @@ pub(super) struct Grounds {
 
 impl Grounds {
     /// Reads them.
-    pub(super) fn read(conn: &Connection) -> Result<Self> {
+    pub(crate) fn read(conn: &Connection) -> Result<Self> {
         let known = access::known_groups(conn)?;
         let mut grounds = Self { sources: HashMap::new(), acts: HashMap::new(), known };
         grounds.read_sources(conn)?;
@@ -42,27 +43,22 @@ impl Grounds {
     }
 
     /// What a target's acts are.
-    pub(super) fn acts_on(&self, target: &Target) -> &[Act] {
+    pub(crate) fn acts_on(&self, target: &Target) -> &[Act] {
         self.acts.get(target).map_or(&[], Vec::as_slice)
     }
 
     /// What a source says, if it is declared.
-    pub(super) fn source(&self, source_id: &str) -> Option<&SourceRule> {
+    pub(crate) fn source(&self, source_id: &str) -> Option<&SourceRule> {
         self.sources.get(source_id)
     }
 
-    /// The groups that there are, where they are declared.
-    pub(super) fn known(&self) -> Option<&[String]> {
-        self.known.as_deref()
-    }
-
     /// The rule of the class with this key.
-    pub(super) fn rule(&self, key: &ClassKey) -> Effective {
+    pub(crate) fn rule(&self, key: &ClassKey) -> Effective {
         let Some(source) = self.sources.get(&key.source_id) else { return orphaned(&key.narrowing) };
         let on_document = key.document.clone().map(Target::Document);
         let on_document = on_document.as_ref().map_or(&[][..], |target| self.acts_on(target));
         let on_source = self.acts_on(&Target::Source(key.source_id.clone()));
-        effective(source, &key.narrowing, on_source, on_document, self.known())
+        effective(source, &key.narrowing, on_source, on_document, self.known.as_deref())
     }
 }
 
@@ -137,7 +133,7 @@ impl<'c> Update<'c> {
 
     /// Notes that a document which was in one class is in another now.
     pub(crate) fn moved(&mut self, old: i64, new: i64) -> Result<()> {
-        let (before, after) = (self.rule_of(old)?, self.rule_of(new)?);
+        let (before, after) = (self.numbered(old)?, self.numbered(new)?);
         self.concerned.extend(difference(&before, &after));
         self.populated.extend([old, new]);
         Ok(())
@@ -150,14 +146,37 @@ impl<'c> Update<'c> {
         self.refresh()
     }
 
-    /// What the rules come from, acts of this update included.
-    pub(super) fn grounds(&self) -> &Grounds {
-        &self.grounds
+    /// The groups that there are, where they are declared.
+    pub(crate) fn known_groups(&self) -> Option<&[String]> {
+        self.grounds.known.as_deref()
     }
 
-    /// The rules of all classes, as they are now.
-    pub(super) fn classes(&self) -> &[ClassRow] {
+    /// What was granted and revoked on a target.
+    pub(crate) fn acts_on(&self, target: &Target) -> &[Act] {
+        self.grounds.acts_on(target)
+    }
+
+    /// All classes with a rule, as they are now.
+    pub(crate) fn classes(&self) -> &[ClassRow] {
         &self.classes
+    }
+
+    /// The class with this number; `None` for the one without a rule.
+    pub(crate) fn class(&self, class_no: i64) -> Option<&ClassRow> {
+        let index = self.classes.binary_search_by_key(&class_no, |class| class.class_no);
+        index.ok().map(|index| &self.classes[index])
+    }
+
+    /// The rule of the class with this key, whether there is one or not.
+    pub(crate) fn rule_of(&self, key: &ClassKey) -> Rule {
+        self.grounds.rule(key).rule
+    }
+
+    /// The same, if something was granted or revoked.
+    pub(crate) fn rule_with(&self, act: &Act, key: &ClassKey) -> Rule {
+        let mut grounds = self.grounds.clone();
+        grounds.put(act.clone());
+        grounds.rule(key).rule
     }
 
     /// Writes the rules for those who read, and begins an epoch if any document's readers changed.
@@ -204,14 +223,35 @@ impl<'c> Update<'c> {
         self.notes.extend(class.notes.iter().map(|note| (class.key.source_id.clone(), note.clone())));
     }
 
-    fn rule_of(&self, class_no: i64) -> Result<Rule> {
+    fn numbered(&self, class_no: i64) -> Result<Rule> {
         if class_no == 0 {
             return Ok(ClassRule::unruled().rule);
         }
-        let class = self.classes.binary_search_by_key(&class_no, |class| class.class_no);
-        let class = class.map_err(|_| Error::Damaged { detail: format!("access class {class_no} is missing") })?;
-        Ok(self.classes[class].rule.clone())
+        let class = self.class(class_no);
+        let class = class.ok_or_else(|| Error::Damaged { detail: format!("access class {class_no} is missing") })?;
+        Ok(class.rule.clone())
     }
+}
+
+/// Whether anybody can tell one rule from the other.
+pub(crate) fn differs(before: &Rule, after: &Rule) -> bool {
+    !difference(before, after).is_empty()
+}
+
+/// Who may read more after a change of members, and who less.
+pub(crate) fn outcome(before: &Rule, after: &Rule) -> (Vec<Member>, Vec<Member>) {
+    let readers = |rule: &Rule| -> Vec<Member> {
+        let_in(&rule.allow).iter().filter(|member| !rule.deny.contains(member)).cloned().collect()
+    };
+    let more = |from: &[Member], to: &[Member]| -> Vec<Member> {
+        to.iter().filter(|member| !from.contains(member)).cloned().collect()
+    };
+    let (old, new) = (readers(before), readers(after));
+    let (mut gained, mut lost) = (more(&old, &new), more(&new, &old));
+    // Who was kept out although something let them in, or is from now on.
+    gained.extend(more(&after.deny, &before.deny).into_iter().filter(|member| !new.contains(member)));
+    lost.extend(more(&before.deny, &after.deny).into_iter().filter(|member| !old.contains(member)));
+    (gained, lost)
 }
 
 /// The row of a class.

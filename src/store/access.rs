@@ -376,12 +376,25 @@ pub struct AccessEpoch {
     pub changed_at: String,
     /// What changed, and why.
     pub reason: String,
+    /// Whom it concerns: who may read more or less since, each with their tenant. Others are not told of it.
+    pub concerned: Vec<(String, Member)>,
 }
 
 /// All epochs, newest first.
 pub(crate) fn epochs(conn: &Connection) -> Result<Vec<AccessEpoch>> {
+    let mut concerned: HashMap<u64, Vec<(String, Member)>> = HashMap::new();
+    let mut statement =
+        conn.prepare_cached("SELECT epoch, tenant, kind, name FROM acl_concerns ORDER BY tenant, kind, name, epoch")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        concerned.entry(row.get(0)?).or_default().push((row.get(1)?, member(row, 2)?));
+    }
     let mut statement = conn.prepare_cached("SELECT epoch, changed_at, reason FROM acl_epochs ORDER BY epoch DESC")?;
-    let read = |row: &Row<'_>| Ok(AccessEpoch { epoch: row.get(0)?, changed_at: row.get(1)?, reason: row.get(2)? });
+    let read = |row: &Row<'_>| {
+        let epoch = row.get(0)?;
+        let concerned = concerned.remove(&epoch).unwrap_or_default();
+        Ok(AccessEpoch { epoch, changed_at: row.get(1)?, reason: row.get(2)?, concerned })
+    };
     let rows = statement.query_map([], read)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

@@ -1,5 +1,6 @@
 //! The integration tests: what a user of the binary, or of the public interface, can see.
 
+mod acl;
 mod answer;
 mod check;
 mod cite;
