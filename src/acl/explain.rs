@@ -30,7 +30,7 @@ pub struct AccessExplanation {
 /// One step of an [`AccessExplanation`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessStep {
-    /// What is looked at: `source`, `front_matter`, `acts`, `rule`, `reader`, `scope` or `validity`.
+    /// What is looked at: `source`, `front_matter`, `acts`, `rule`, `note`, `reader`, `scope` or `validity`.
     pub name: &'static str,
     /// Whether it keeps the reader out; `None` where it says what the rule is and decides nothing.
     pub passed: Option<bool>,
@@ -121,10 +121,8 @@ fn came_about(conn: &Connection, class: &ClassRow, document_id: &str, steps: &mu
     if !deny.is_empty() {
         rule += &format!("; keeps out {}", listed(deny.iter().cloned()));
     }
-    for note in &class.notes {
-        rule += &format!("; {note}");
-    }
     steps.push(AccessStep::tells("rule", rule));
+    steps.extend(class.notes.iter().map(|note| AccessStep::tells("note", note)));
     Ok(())
 }
 

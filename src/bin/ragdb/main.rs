@@ -11,6 +11,7 @@ mod context;
 mod exit;
 mod files;
 mod progress;
+mod reader;
 mod render;
 
 use std::process::ExitCode;

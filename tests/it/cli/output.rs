@@ -303,3 +303,32 @@ fn evaluation_scores_and_holds_thresholds() {
     assert_eq!((code, &report["cases"], &report["metrics"]["recall_at_k"]), (0, &Value::from(2), &Value::from(0.5)));
     assert!(!project.has("ragdb.db"));
 }
+
+#[test]
+fn acl_changes_lists_and_explains_rules() {
+    let project = Project::with_docs();
+    project.write("staff/pay.md", "# Pay\n\nSalaries are paid on day 25.\n");
+    project.write("staff/suit.md", "---\ngroups: [legal, ops]\n---\n# Suit\n\nThe suit is settled.\n");
+    project.write(
+        "ragdb.yaml",
+        "access: {groups: [hr, legal, ops]}\nsources:\n  - {id: docs, path: docs, tenant: acme}\n  - {id: staff, path: \
+         staff, tenant: acme, visibility: private, groups: [hr, legal], scope: people}\n",
+    );
+    project.ok(&["sync"]);
+    check("acl_list", &project, &["acl", "list"]);
+    check("acl_log_nothing", &project, &["acl", "log"]);
+    check("acl_grant", &project, &["acl", "grant", "staff", "--group", "ops", "--reason", "audit 7"]);
+    check("acl_grant_again", &project, &["acl", "grant", "staff", "--group", "ops"]);
+    check("acl_revoke_json", &project, &["acl", "revoke", "pay.md", "--user", "eve", "--json"]);
+    check("acl_unknown_group", &project, &["acl", "grant", "staff", "--group", "opps"]);
+    check("acl_list_json", &project, &["acl", "list", "--source", "staff", "--json"]);
+    let eve = ["--user", "eve", "--tenant", "acme", "--group", "hr"];
+    check("acl_explain", &project, &[&["acl", "explain", "staff:pay.md"][..], &eve].concat());
+    check("acl_explain_json", &project, &["acl", "explain", "suit.md", "--public", "--scope", "people", "--json"]);
+    check("acl_log", &project, &["acl", "log"]);
+    check("acl_log_json", &project, &["acl", "log", "-n", "1", "--json"]);
+    project.write("eve.json", r#"{"tenant": "acme", "subject": "eve", "groups": ["legal"]}"#);
+    assert_eq!(project.run(&["acl", "explain", "suit.md", "--as", "eve.json"]).code, 0);
+    assert_eq!(project.run(&["acl", "explain", "suit.md", "--group", "hr"]).code, 2);
+    assert_eq!(project.run(&["acl", "explain", "suit.md", "--public", "--user", "eve"]).code, 2);
+}

@@ -3,10 +3,12 @@
 
 #![allow(clippy::doc_markdown, reason = "here doc comments are help text, where backticks would be printed")]
 
+mod acl;
 mod answer;
 mod cite;
 mod evidence;
 mod judge;
+mod reader;
 mod upkeep;
 mod verbs;
 
@@ -15,10 +17,12 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand, ValueEnum};
 
+pub use acl::{AclArgs, AclChangeArgs, AclCommand, AclExplainArgs, AclListArgs, AclLogArgs};
 pub use answer::{AnswerArgs, ModelArgs};
 pub use cite::{CiteArgs, CiteCheckArgs, CiteCommand, CiteLockArgs};
 pub use evidence::ContextArgs;
 pub use judge::{AnswersArgs, Form, VerifyArgs};
+pub use reader::ReaderArgs;
 pub use upkeep::{CheckArgs, CompletionsArgs, EvalArgs, ManArgs, MigrateArgs, OptimizeArgs, QualifyArgs};
 pub use verbs::{ChunkingArgs, DiffArgs, InitArgs, LogArgs, SearchArgs, ShowArgs, SqlArgs, StatusArgs, SyncArgs};
 
@@ -91,6 +95,7 @@ pub enum Command {
     Log(LogArgs),
     Diff(DiffArgs),
     Show(ShowArgs),
+    Acl(AclArgs),
     Eval(EvalArgs),
     Qualify(QualifyArgs),
     Check(CheckArgs),

@@ -1,5 +1,6 @@
 //! One file a verb: each asks the library, makes a view of the answer, prints it and says how it came out.
 
+mod acl;
 mod answer;
 mod answers;
 mod check;
@@ -40,6 +41,7 @@ pub fn run(command: &Command, context: &mut Context) -> Result<Outcome, Stop> {
         Command::Log(args) => log::run(args, context),
         Command::Diff(args) => diff::run(args, context),
         Command::Show(args) => show::run(args, context),
+        Command::Acl(args) => acl::run(args, context),
         Command::Eval(args) => eval::run(args, context),
         Command::Qualify(args) => qualify::run(args, context),
         Command::Check(args) => check::run(args, context),

@@ -18,6 +18,9 @@ use crate::render::{ChunksView, DocumentsView, FailureView, Role, Screen, View, 
 /// So many newly unsafe documents are named on standard error.
 const UNSAFE_SHOWN: usize = 10;
 
+/// So many notes on rules of access are said on standard error.
+const NOTES_SHOWN: usize = 10;
+
 /// Runs the verb.
 pub fn run(args: &SyncArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let request = request(args, context)?;
@@ -91,6 +94,7 @@ fn publish(mut request: SyncRequest, context: &mut Context) -> Result<Outcome, S
     let report = report?;
     tell_failures(&report.failures, "failed, left out; a document keeps its last good version", context);
     tell_unsafe(&report, context);
+    tell_access(&report, context);
     let view = SyncView { verbose: context.verbosity == Verbosity::Verbose, ..SyncView::from(&report) };
     context.print(&view)?;
     Ok(Outcome::Done)
@@ -108,6 +112,19 @@ fn plan(args: &SyncArgs, request: &SyncRequest, context: &mut Context) -> Result
     tell_failures(&plan.failures, "would fail the sync; --keep-going publishes the others", context);
     context.print(&PlanView::from(&plan))?;
     Ok(Outcome::of(plan.failures.is_empty() || args.keep_going))
+}
+
+/// Says on standard error what documents say of their readers in vain; a JSON result says it itself.
+fn tell_access(report: &SyncReport, context: &Context) {
+    if context.json {
+        return;
+    }
+    for (source, note) in report.access_notes.iter().take(NOTES_SHOWN) {
+        context.note(&format!("source {source}: {note}"));
+    }
+    if let Some(more) = report.access_notes.len().checked_sub(NOTES_SHOWN).filter(|more| *more > 0) {
+        context.note(&format!("{more} more of these: ragdb acl list"));
+    }
 }
 
 /// Lists on standard error the files that can't be published, and what becomes of them; a JSON result lists them
@@ -181,10 +198,18 @@ struct SyncView {
     #[serde(rename = "unsafe")]
     newly_unsafe: Vec<UnsafeView>,
     newly_found_in_reviewed: Vec<UnsafeView>,
+    acl_epoch: u64,
+    access_notes: Vec<NoteView>,
     bytes_read: u64,
     seconds: Seconds,
     #[serde(skip)]
     verbose: bool,
+}
+
+#[derive(Serialize)]
+struct NoteView {
+    source_id: String,
+    note: String,
 }
 
 #[derive(Serialize)]
@@ -199,6 +224,7 @@ struct Seconds {
 impl From<&SyncReport> for SyncView {
     fn from(report: &SyncReport) -> Self {
         let seconds = &report.seconds;
+        let notes = report.access_notes.iter().cloned();
         Self {
             generation: report.generation,
             published: report.published,
@@ -209,6 +235,8 @@ impl From<&SyncReport> for SyncView {
             unsafe_documents: report.unsafe_documents,
             newly_unsafe: report.newly_unsafe.iter().map(UnsafeView::from).collect(),
             newly_found_in_reviewed: report.newly_found_in_reviewed.iter().map(UnsafeView::from).collect(),
+            acl_epoch: report.acl_epoch,
+            access_notes: notes.map(|(source_id, note)| NoteView { source_id, note }).collect(),
             bytes_read: report.bytes_read,
             seconds: Seconds {
                 walk: seconds.walk,
