@@ -1,6 +1,7 @@
 //! The integration tests: what a user of the binary, or of the public interface, can see.
 
 mod acl;
+mod access;
 mod answer;
 mod check;
 mod cite;

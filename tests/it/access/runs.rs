@@ -1,0 +1,93 @@
+//! A run is somebody's own, and what it showed is judged by what they may read now.
+
+use ragdb::{
+    AnswerFormat, AnswerRecord, ContextRequest, Manifest, Principal, ProposedAnswer, Store, Verdict, Verification,
+    VerifyRequest,
+};
+
+use super::{House, SOURCES, alice, bob};
+
+const KEYS: &str = "# Keys\n\nRotate a key every 90 days.\n";
+
+fn house() -> House {
+    let house = House::new();
+    house.write("staff/keys.md", KEYS);
+    house.write("hr/rota.md", "# Rota\n\nThe key of the safe stays with Kim.\n");
+    house.sync();
+    house
+}
+
+/// Evidence, kept as the reader's run.
+fn recorded(store: &Store, reader: &Principal) -> Manifest {
+    let run = store.context(reader, &ContextRequest::new("rotate a key")).expect("evidence").manifest;
+    store.record_run(reader, &run).expect("it is recorded");
+    assert_eq!(store.run(reader, &run.run_id).as_ref().ok(), Some(&run), "it comes back as it was");
+    run
+}
+
+fn verified(store: &Store, reader: &Principal, run: &Manifest) -> Verification {
+    let claim = r#"{"claims": [{"text": "Rotate a key every 90 days.", "citations": [{"ref": "S1"}]}]}"#;
+    let answer = ProposedAnswer::parse(claim, AnswerFormat::Json, &[]).expect("an answer");
+    store.verify(reader, &VerifyRequest::new(run, &answer)).expect("it is judged")
+}
+
+#[test]
+fn others_runs_do_not_exist() {
+    let house = house();
+    let store = house.store();
+    let (hers, his) = (recorded(&store, &alice()), recorded(&store, &bob()));
+    assert_eq!(store.run(&alice(), "last").unwrap().run_id, hers.run_id);
+    assert_eq!(store.run(&bob(), "last").unwrap().run_id, his.run_id);
+    for id in [&his.run_id, &his.run_id[..8]] {
+        let (of_another, unknown) = (store.run(&alice(), id), store.run(&alice(), "0123456789abcdef"));
+        let text = |error: ragdb::Error, id: &str| error.to_string().replace(id, "ID");
+        assert_eq!(text(of_another.unwrap_err(), id), text(unknown.unwrap_err(), "0123456789abcdef"));
+        assert_eq!(store.run(&Principal::operator(), id).unwrap().run_id, his.run_id);
+    }
+    let verification = verified(&store, &alice(), &hers);
+    let record = AnswerRecord { verification: &verification, synthesiser: "external", stop_reason: None, calls: None };
+    assert_eq!(store.record_answer(&bob(), &record).map_err(|error| error.code()), Err("not_found"));
+    store.record_answer(&alice(), &record).expect("it is kept");
+    let kept = |reader: &Principal| store.answers(reader, 10).unwrap().len();
+    assert_eq!((kept(&alice()), kept(&bob()), kept(&Principal::operator())), (1, 0, 1));
+    // In other groups she is who she was.
+    assert_eq!(kept(&Principal::new("acme", "alice").unwrap()), 1);
+    house.remove("staff/keys.md");
+    house.write("staff/locks.md", "# Locks\n\nA lock has a key.\n");
+    house.sync();
+    let impact = |reader: &Principal| store.impact(reader).unwrap().len();
+    assert_eq!((impact(&alice()), impact(&bob()), impact(&Principal::operator())), (1, 0, 1));
+}
+
+#[test]
+fn what_may_not_be_read_any_more_is_unknown_to_the_reader_and_forbidden_to_the_operator() {
+    let house = house();
+    let store = house.store();
+    let run = recorded(&store, &alice());
+    let verdict = |reader: &Principal| verified(&store, reader, &run).claims.remove(0).citations.remove(0);
+    assert_eq!(verdict(&alice()).verdict, Verdict::Verified);
+    house.write("ragdb.yaml", &SOURCES.replace("groups: [staff]", "groups: [hr]"));
+    house.sync();
+    let hers = verdict(&alice());
+    assert_eq!(hers.verdict, Verdict::UnknownReference);
+    assert_eq!(hers.detail, "nothing in the store has this reference");
+    assert_eq!(verdict(&Principal::operator()).verdict, Verdict::Forbidden);
+    let verification = verified(&store, &Principal::operator(), &run);
+    let record = AnswerRecord { verification: &verification, synthesiser: "external", stop_reason: None, calls: None };
+    store.record_answer(&Principal::operator(), &record).expect("the code is one that the store knows");
+    assert!(store.impact(&alice()).unwrap().is_empty(), "nothing was published");
+}
+
+#[test]
+fn a_run_is_recorded_for_whom_it_was_made() {
+    let house = house();
+    let store = house.store();
+    let run = store.context(&alice(), &ContextRequest::new("rotate a key")).expect("evidence").manifest;
+    let refused = store.record_run(&bob(), &run).expect_err("he reads something else");
+    assert!(refused.to_string().contains("what its reader may read has changed since"), "{refused}");
+    // A sync meanwhile changes nothing of what it was made from.
+    house.write("staff/more.md", "# More\n\nA key has teeth.\n");
+    house.sync();
+    store.record_run(&alice(), &run).expect("it is recorded");
+    assert_eq!(store.run(&alice(), "last").unwrap(), run);
+}
