@@ -119,6 +119,7 @@ mod lock;
 mod model;
 mod receipt;
 mod search;
+mod sql;
 mod status;
 mod store;
 mod sync;

@@ -149,7 +149,7 @@ impl Store {
 }
 
 /// The sources of the store, by id.
-fn sources_of(conn: &Connection, scope: &Scope) -> Result<Vec<SourceStatus>> {
+pub(crate) fn sources_of(conn: &Connection, scope: &Scope) -> Result<Vec<SourceStatus>> {
     if scope.is_operator() && scope.is_everything() {
         let listed = sources::all(conn)?.into_iter().map(|(number, row)| {
             let documents = sources::document_count(conn, number)?;

@@ -18,6 +18,8 @@ pub struct Audit {
     pub description: &'static str,
     /// The query.
     pub sql: &'static str,
+    /// Only the operator can ask it: it is about more than what somebody may read.
+    pub operator_only: bool,
 }
 
 const AUDITS: &[Audit] = &[
@@ -26,6 +28,7 @@ const AUDITS: &[Audit] = &[
         description: "every chunk with its citation, source and the generation that brought it",
         sql: "SELECT citation, chunk_id, source_id, generation_added, published_at, content_hash FROM provenance \
               ORDER BY source_id, path, chunk_index",
+        operator_only: false,
     },
     Audit {
         name: "generations",
@@ -33,23 +36,27 @@ const AUDITS: &[Audit] = &[
         sql: "SELECT g.generation, g.published_at, documents_added, documents_updated, documents_deleted, \
               chunks_added, chunks_removed, g.digest, c.linked FROM generations g JOIN audit_chain c USING (generation) \
               ORDER BY g.generation",
+        operator_only: false,
     },
     Audit {
         name: "deleted",
         description: "what is gone, since when and why",
         sql: "SELECT kind, path, id, generation_deleted, deleted_at, reason FROM audit_deleted \
               ORDER BY generation_deleted, path, kind DESC, id",
+        operator_only: false,
     },
     Audit {
         name: "stale",
         description: "documents kept as they were because their file or its folder failed last time",
         sql: "SELECT source_id, path, code, message, indexed_in, failed_in FROM audit_stale ORDER BY source_id, path",
+        operator_only: true,
     },
     Audit {
         name: "unsafe",
         description: "where text tries to instruct the model that reads it, and how many chunks that keeps back",
         sql: "SELECT citation, rule, trust, unsafe_chunks, source_id FROM audit_unsafe \
               ORDER BY source_id, citation, start_byte, rule",
+        operator_only: false,
     },
     Audit {
         name: "sources",
@@ -58,16 +65,19 @@ const AUDITS: &[Audit] = &[
               coalesce(sum(d.size_bytes), 0) AS bytes, \
               sum((SELECT count(*) FROM chunks c WHERE c.document_no = d.document_no)) AS chunks \
               FROM sources s LEFT JOIN documents d USING (source_no) GROUP BY s.source_no ORDER BY s.source_id",
+        operator_only: true,
     },
     Audit {
         name: "repeated",
         description: "text that stands in more than one place, most often first",
         sql: "SELECT places, first_citation, content_hash FROM audit_repeated ORDER BY places DESC, first_citation",
+        operator_only: false,
     },
     Audit {
         name: "terms",
         description: "every term with the number of chunks that hold it, most frequent first",
         sql: "SELECT term, df FROM audit_terms ORDER BY df DESC, term",
+        operator_only: true,
     },
     Audit {
         name: "runs",
@@ -75,14 +85,21 @@ const AUDITS: &[Audit] = &[
         sql: "SELECT r.run_id, r.created_at, r.query, r.generation, r.chars, r.truncated, r.unverified_source, \
               sum(h.label IS NOT NULL) AS shown, sum(h.code IS NOT NULL) AS refused \
               FROM runs r LEFT JOIN run_hits h USING (run_id) GROUP BY r.run_id ORDER BY r.created_at DESC, r.run_id",
+        operator_only: true,
     },
     Audit {
         name: "answers",
         description: "every kept answer's claims, newest first, with each citation, its verdict and its warnings",
         sql: "SELECT answer_id, created_at, synthesiser, query, claim, claim_verdict, ref, verdict, citation, warnings, \
               unverified_source FROM audit_answers ORDER BY created_at DESC, answer_id, claim_no, ref, citation",
+        operator_only: true,
     },
-    Audit { name: "segments", description: "the index's segments, oldest first", sql: "SELECT * FROM audit_segments" },
+    Audit {
+        name: "segments",
+        description: "the index's segments, oldest first",
+        sql: "SELECT * FROM audit_segments",
+        operator_only: true,
+    },
 ];
 
 /// The named audits, in the order in which a reader meets them.
@@ -116,7 +133,7 @@ pub struct SqlResult {
 }
 
 /// Runs one read-only statement.
-pub(super) fn run(conn: &Connection, sql: &str) -> Result<SqlResult> {
+pub(crate) fn run(conn: &Connection, sql: &str) -> Result<SqlResult> {
     add_functions(conn)?;
     conn.authorizer(Some(only_reads as fn(AuthContext<'_>) -> Authorization))?;
     let result = query(conn, sql);
@@ -124,9 +141,13 @@ pub(super) fn run(conn: &Connection, sql: &str) -> Result<SqlResult> {
     result
 }
 
-fn query(conn: &Connection, sql: &str) -> Result<SqlResult> {
-    let invalid = |message: String| Error::Invalid { message };
-    let mut statement = match conn.prepare(sql) {
+fn invalid(message: String) -> Error {
+    Error::Invalid { message }
+}
+
+/// One statement that reads and returns rows.
+pub(super) fn prepare<'c>(conn: &'c Connection, sql: &str) -> Result<Statement<'c>> {
+    let statement = match conn.prepare(sql) {
         Ok(statement) => statement,
         Err(rusqlite::Error::MultipleStatement) => {
             return Err(invalid("only one SQL statement can be run at a time".into()));
@@ -139,6 +160,11 @@ fn query(conn: &Connection, sql: &str) -> Result<SqlResult> {
     if !statement.readonly() || statement.column_count() == 0 {
         return Err(invalid("only statements that read and return rows are allowed".into()));
     }
+    Ok(statement)
+}
+
+fn query(conn: &Connection, sql: &str) -> Result<SqlResult> {
+    let mut statement = prepare(conn, sql)?;
     let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
     let rows = collect(&mut statement, columns.len()).map_err(|error| invalid(format!("the SQL failed: {error}")))?;
     Ok(SqlResult { columns, rows })
@@ -164,7 +190,7 @@ fn value(value: ValueRef<'_>) -> SqlValue {
     }
 }
 
-fn only_reads(context: AuthContext<'_>) -> Authorization {
+pub(super) fn only_reads(context: AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Function { function_name } if function_name.eq_ignore_ascii_case("load_extension") => {
             Authorization::Deny
@@ -199,7 +225,7 @@ fn only_reads(context: AuthContext<'_>) -> Authorization {
 
 /// ragdb's own functions: `ragdb_sha256(value)` (lower-case hex) and `ragdb_terms(text)` (JSON array of the
 /// distinct terms that a chunk with this text is found by).
-fn add_functions(conn: &Connection) -> Result<()> {
+pub(super) fn add_functions(conn: &Connection) -> Result<()> {
     let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_DIRECTONLY;
     conn.create_scalar_function("ragdb_sha256", 1, flags, |context| {
         Ok(match context.get_raw(0) {

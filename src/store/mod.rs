@@ -19,6 +19,7 @@ pub(crate) mod migrate;
 pub(crate) mod postings;
 pub(crate) mod record;
 pub(crate) mod runs;
+pub(crate) mod sandbox;
 pub(crate) mod settings;
 pub(crate) mod sources;
 pub(crate) mod tombstones;
@@ -33,7 +34,6 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Transaction, TransactionBehavior};
 
 use crate::error::{Error, Result};
-use crate::model::Principal;
 use connect::Access;
 
 /// What a verb holds inside [`Store::read`] and [`Store::write`], to hand on to the functions of this module: the
@@ -206,14 +206,6 @@ impl Store {
         let result = work(&tx)?;
         tx.commit()?;
         Ok(result)
-    }
-
-    /// Runs one statement of somebody's SQL, if it only reads.
-    ///
-    /// # Errors
-    /// [`Error::Invalid`] where it is not one statement that reads and returns rows.
-    pub fn sql(&self, _principal: &Principal, query: &str) -> Result<audits::SqlResult> {
-        self.read(|conn| audits::run(conn, query))
     }
 
     /// Rewrites the file without its free pages.

@@ -8,7 +8,9 @@ use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
 use super::changes::Between;
 use super::runs::Of;
-use super::{answers, changes, chunks, classes, documents, findings, generations, migrate, runs, sources, tombstones};
+use super::{
+    answers, changes, chunks, classes, documents, findings, generations, migrate, runs, sandbox, sources, tombstones,
+};
 use crate::error::Result;
 use crate::model::{ChunkId, Digest, DocumentId};
 
@@ -157,6 +159,19 @@ const READS: &[(&str, fn(&Connection) -> Result<()>)] = &[
     ("their_citations", |conn| answers::for_each_published(conn, &Of::One(String::new()), |_| Ok(()))),
     ("their_source", |conn| sources::by_id(conn, "docs").map(drop)),
 ];
+
+#[test]
+fn what_somebody_s_sql_runs_on_is_theirs() {
+    for sql in sandbox::selects() {
+        let steps = steps(|conn| {
+            let mut statement = conn.prepare(sql)?;
+            let mut rows = statement.query(["[1]"])?;
+            while rows.next()?.is_some() {}
+            Ok(())
+        });
+        assert!(steps.iter().all(|step| !step.starts_with("SCAN ") || step.starts_with("SCAN k ")), "{steps:?}");
+    }
+}
 
 #[test]
 fn what_others_may_not_read_costs_nothing() {

@@ -2,6 +2,7 @@
 
 mod reads;
 mod runs;
+mod sql;
 
 use std::path::Path;
 
@@ -50,6 +51,12 @@ impl House {
 
     pub fn store(&self) -> Store {
         Store::open_or_create(self.path().join("ragdb.db")).expect("the store opens")
+    }
+
+    /// The store, with the folder that it goes with.
+    pub fn store_and_folder(self) -> (TempDir, Store) {
+        let store = self.store();
+        (self.folder, store)
     }
 
     pub fn sync(&self) -> SyncReport {

@@ -7,6 +7,7 @@ use ragdb::{
 };
 use rstest::rstest;
 
+use super::sql::PROBES;
 use super::{House, alice, bob};
 use crate::world::rows;
 
@@ -31,7 +32,7 @@ fn open(house: &House, step: usize) {
 }
 
 /// A store of that alone.
-fn plain() -> House {
+pub fn plain() -> House {
     let house = House::new();
     for step in 0..2 {
         open(&house, step);
@@ -41,7 +42,7 @@ fn plain() -> House {
 }
 
 /// A store in which others have documents, before, between, with and behind those.
-fn crowded() -> House {
+pub fn crowded() -> House {
     let house = House::new();
     house.write("hr/salaries.md", SECRET);
     house.write("hr/keys.md", SECRET);
@@ -132,6 +133,7 @@ fn observe(house: &House, reader: &Principal, ids: &[String]) -> Vec<String> {
         all.push(seen(house, "show", store.show(reader, to)));
         all.extend((0..=to).map(|from| seen(house, "diff", store.diff(reader, from, to))));
     }
+    all.extend(PROBES.iter().map(|sql| seen(house, sql, store.sql(reader, sql))));
     all.push(seen(house, "status", store.status(reader)));
     all.push(seen(house, "run", store.run(reader, "last")));
     all.push(seen(house, "answers", store.answers(reader, 10)));
