@@ -154,6 +154,15 @@ impl Store {
     }
 }
 
+/// What a copy of a store must pass: SQLite's own checks, the schema, and the chain of generations.
+pub(crate) fn of_copy(conn: &Connection) -> Vec<Check> {
+    vec![
+        of(conn, "sqlite", "pages", sqlite),
+        of(conn, "schema", "objects", schema),
+        of(conn, "generations", "generations", chain::generations),
+    ]
+}
+
 /// Runs one check. A database error is a finding of the check that met it.
 fn of(
     conn: &Connection,

@@ -102,6 +102,7 @@
 mod access;
 mod acl;
 mod answer;
+mod backup;
 mod check;
 mod cite;
 mod config;
@@ -130,6 +131,7 @@ pub use answer::{
     Answer, AnswerRequest, ApiKey, DroppedInAttempt, Endpoint, EndpointSettings, Extractive, Fault, NOT_SUPPORTED,
     Proposal, StopReason, Strategy, SynthesisTask, Synthesiser, Unreadable,
 };
+pub use backup::BackupReport;
 pub use check::{Check, CheckReport, CheckRequest};
 pub use cite::{CiteStatus, Cited};
 pub use config::{AccessSettings, AnswerSettings, ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};

@@ -64,6 +64,16 @@ pub(super) fn readable(path: &Path, access: Access) -> Result<(PathBuf, OpenFlag
     Err(opening_failed(path, refused))
 }
 
+/// Opens the store at `path` for one `VACUUM INTO`, which attaches the copy and begins a writing transaction on it.
+pub(super) fn open_to_copy(path: &Path) -> Result<Connection> {
+    let (name, flags) = readable(path, Access::Read)?;
+    let conn = Connection::open_with_flags(name, flags).map_err(|error| opening_failed(path, error))?;
+    configure(&conn, Access::Read)?;
+    conn.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 1)?;
+    conn.pragma_update(None, "query_only", false)?;
+    Ok(conn)
+}
+
 /// Makes and configures a database in a file that is empty so far.
 pub(super) fn open_new(path: &Path) -> Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | common_flags();

@@ -11,6 +11,7 @@ pub(crate) mod changes;
 pub(crate) mod chunks;
 pub(crate) mod classes;
 pub(crate) mod connect;
+mod copy;
 pub(crate) mod documents;
 pub(crate) mod findings;
 pub(crate) mod generations;
@@ -265,7 +266,7 @@ fn check_version(path: &Path, found: i64) -> Result<()> {
 }
 
 /// The absolute path of a store. Its folder may be reached through links; the file itself may not be one.
-fn absolute(path: &Path) -> Result<PathBuf> {
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf> {
     let full = std::path::absolute(path).map_err(|error| Error::io(path, error))?;
     let (Some(folder), Some(name)) = (full.parent(), full.file_name()) else {
         return Err(Error::Invalid { message: format!("{} is a folder, not the path of a store", path.display()) });

@@ -1,8 +1,9 @@
 //! The integration tests: what a user of the binary, or of the public interface, can see.
 
-mod acl;
 mod access;
+mod acl;
 mod answer;
+mod backup;
 mod check;
 mod cite;
 mod cli;

@@ -8,6 +8,7 @@ mod answer;
 mod cite;
 mod evidence;
 mod judge;
+mod keep;
 mod reader;
 mod upkeep;
 mod verbs;
@@ -22,6 +23,7 @@ pub use answer::{AnswerArgs, ModelArgs};
 pub use cite::{CiteArgs, CiteCheckArgs, CiteCommand, CiteLockArgs};
 pub use evidence::ContextArgs;
 pub use judge::{AnswersArgs, Form, VerifyArgs};
+pub use keep::BackupArgs;
 pub use reader::ReaderArgs;
 pub use upkeep::{CheckArgs, CompletionsArgs, EvalArgs, ManArgs, MigrateArgs, OptimizeArgs, QualifyArgs};
 pub use verbs::{ChunkingArgs, DiffArgs, InitArgs, LogArgs, SearchArgs, ShowArgs, SqlArgs, StatusArgs, SyncArgs};
@@ -100,6 +102,7 @@ pub enum Command {
     Qualify(QualifyArgs),
     Check(CheckArgs),
     Sql(SqlArgs),
+    Backup(BackupArgs),
     Optimize(OptimizeArgs),
     Migrate(MigrateArgs),
     Completions(CompletionsArgs),

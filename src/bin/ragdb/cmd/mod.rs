@@ -3,6 +3,7 @@
 mod acl;
 mod answer;
 mod answers;
+mod backup;
 mod check;
 mod cite;
 mod completions;
@@ -46,6 +47,7 @@ pub fn run(command: &Command, context: &mut Context) -> Result<Outcome, Stop> {
         Command::Qualify(args) => qualify::run(args, context),
         Command::Check(args) => check::run(args, context),
         Command::Sql(args) => sql::run(args, context),
+        Command::Backup(args) => backup::run(args, context),
         Command::Optimize(args) => optimize::run(args, context),
         Command::Migrate(args) => migrate::run(args, context),
         Command::Completions(args) => completions::run(args, context),
