@@ -659,10 +659,12 @@ CREATE TABLE class_generations (
 
 -- A document whose text was taken out of the store for good. A file with the same content does not come back.
 CREATE TABLE purges (
-  document_id TEXT PRIMARY KEY CHECK (length(document_id) = 32),  -- the document
+  document_id TEXT NOT NULL CHECK (length(document_id) = 32),  -- the document
   content_hash TEXT NOT NULL CHECK (length(content_hash) = 64),  -- SHA-256 of the file
   generation INTEGER NOT NULL REFERENCES generations (generation),  -- the generation without it
-  purged_at TEXT NOT NULL  -- UTC, RFC 3339
+  purged_at TEXT NOT NULL,  -- UTC, RFC 3339
+  reason TEXT,  -- as the operator gave it
+  PRIMARY KEY (document_id, content_hash)
 ) STRICT, WITHOUT ROWID;
 
 -- Evidence and answers that may be given again, to whom may read the same, while nothing changed.

@@ -116,10 +116,12 @@ FROM tombstones t
 JOIN generations g ON g.generation = t.generation_deleted;
 
 CREATE TABLE purges (
-  document_id TEXT PRIMARY KEY CHECK (length(document_id) = 32),
+  document_id TEXT NOT NULL CHECK (length(document_id) = 32),
   content_hash TEXT NOT NULL CHECK (length(content_hash) = 64),
   generation INTEGER NOT NULL REFERENCES generations (generation),
-  purged_at TEXT NOT NULL
+  purged_at TEXT NOT NULL,
+  reason TEXT,
+  PRIMARY KEY (document_id, content_hash)
 ) STRICT, WITHOUT ROWID;
 
 ALTER TABLE runs ADD COLUMN principal TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(principal));

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempPath;
 
+use crate::access::{Scope, Seen};
 use crate::check;
 use crate::error::{Error, Result};
-use crate::model::Digest;
+use crate::model::{Digest, Principal};
 use crate::store::{Store, absolute, chunks, connect, documents, generations};
 
 /// What [`Store::backup`] made.
@@ -51,7 +52,10 @@ impl Store {
             if let Some(failed) = failed {
                 return Err(unsound(&to, &failed.problems.join("; ")));
             }
-            Ok((generations::head(copy)?, documents::count(copy)?, chunks::count(copy)?))
+            let all = Scope::of(copy, &Principal::operator(), Seen::Stored)?;
+            let (documents, chunks) =
+                (documents::count_in(copy, all.classes())?, chunks::count_in(copy, all.classes())?);
+            Ok((generations::head(copy)?, documents, chunks))
         });
         let (head, documents, chunks) = match copied {
             Ok(copied) => copied,

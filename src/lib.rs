@@ -118,6 +118,7 @@ mod ledger;
 mod lexicon;
 mod lock;
 mod model;
+mod purge;
 mod receipt;
 mod search;
 mod sql;
@@ -162,6 +163,7 @@ pub use model::{
     Bm25Policy, ChunkId, ChunkPolicy, Citation, Digest, DigestBuilder, DocumentId, Policy, Principal, SourceKind, Span,
     Trust, UNSAFE_RULES_VERSION, UnsafeScope, Visibility,
 };
+pub use purge::{FoundText, Proof, PurgeReport, PurgeRequest, RemovedText};
 pub use receipt::{ClaimReport, ReceiptReport, SpanReport, SpanStatus};
 pub use search::{ExpectedPolicy, Explanation, Hit, QueryTermInfo, Refusal, SearchRequest, SearchResult, TermShare};
 pub use status::{OptimizeReport, SourceStatus, Status};

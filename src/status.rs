@@ -135,7 +135,7 @@ impl Store {
     }
 
     /// Bytes of the file and its write-ahead log. Looks at names, opens nothing.
-    fn size(&self) -> Result<u64> {
+    pub(crate) fn size(&self) -> Result<u64> {
         let mut bytes = 0;
         for path in &connect::own_files(self.path())[..2] {
             match std::fs::symlink_metadata(path) {

@@ -5,6 +5,7 @@
 //! one IMMEDIATE transaction checks that the parent generation is still the one planned against and publishes.
 
 mod apply;
+mod deletion;
 mod mark;
 mod parallel;
 mod prepare;
@@ -24,15 +25,17 @@ use crate::ingest::code;
 use crate::ingest::plan::{DeletionLimit, Doubts, SourcePlan, guard, plan};
 use crate::ingest::source::{FileId, SourceReader};
 use crate::model::rule::ClassKey;
-use crate::model::{Bm25Policy, DocumentId, Policy, Stamps};
+use crate::model::{Bm25Policy, Digest, DocumentId, Policy, Stamps};
 use crate::store::documents::StoredDocument;
 use crate::store::generations::Generation;
 use crate::store::sources::{SourceRow, StoredFailure};
-use crate::store::{Store, access as acl, documents, findings, generations, settings};
+use crate::store::tombstones::Reason;
+use crate::store::{Store, access as acl, documents, findings, generations, purges, settings};
 use prepare::{Context, FailedFile, Keys, Slice};
 use sources::Resolved;
 use spool::{RunSpool, Spool};
 
+pub(crate) use deletion::publish as publish_deletion;
 pub(crate) use reclass::reclass;
 pub(crate) use sources::{config_for, reviewed_of, stored_root};
 pub use types::{
@@ -60,7 +63,7 @@ struct Source {
 /// One piece of a worker's work.
 enum Task {
     Read { source: usize, path: String, stored: Option<StoredDocument>, reparse: bool },
-    Delete { document_no: i64, source_removed: bool },
+    Delete { document_no: i64, reason: Reason },
 }
 
 /// Everything known before a file is read.
@@ -88,6 +91,8 @@ struct Planned {
     class_keys: HashMap<i64, ClassKey>,
     /// Documents with a rule of their own.
     alone: HashSet<DocumentId>,
+    /// Documents that were purged, each with the content that it must not have again.
+    purged: HashSet<(DocumentId, Digest)>,
     started: SystemTime,
 }
 
@@ -102,6 +107,8 @@ struct Work {
     documents: u64,
     unchanged: Vec<(i64, Option<Stamps>)>,
     failed: Vec<FailedFile>,
+    /// Files whose content was purged.
+    left_out: Vec<PlannedFile>,
     bytes_read: u64,
 }
 
@@ -250,6 +257,7 @@ impl Store {
             groups,
             class_keys,
             alone,
+            purged: self.read(purges::contents)?,
             started,
         })
     }
@@ -274,6 +282,7 @@ impl Store {
             keys: &keys,
             known_keys: &planned.class_keys,
             alone: &planned.alone,
+            purged: &planned.purged,
             store: self,
             sources: &planned.sources,
             chunking: planned.policy.chunking,
@@ -291,6 +300,7 @@ impl Store {
             documents: 0,
             unchanged: Vec::new(),
             failed: Vec::new(),
+            left_out: Vec::new(),
             bytes_read: 0,
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -300,7 +310,7 @@ impl Store {
             prepare::Tools::new,
             |tools, tasks| prepare::prepare(&context, tools, tasks),
             |slice| {
-                let Slice { entries, runs, deaths, unchanged, failed, bytes_read } = slice?;
+                let Slice { entries, runs, deaths, unchanged, failed, left_out, bytes_read } = slice?;
                 for entry in &entries {
                     work.spool.push(entry)?;
                 }
@@ -313,6 +323,7 @@ impl Store {
                 }
                 work.unchanged.extend(unchanged);
                 work.failed.extend(failed);
+                work.left_out.extend(left_out);
                 work.bytes_read += bytes_read;
                 tell(SyncEvent::Read { bytes: bytes_read });
                 Ok(())
@@ -417,12 +428,14 @@ fn slices(planned: &Planned) -> (Vec<Vec<Task>>, u64, u64) {
             tasks.push((file.stamps.size, Task::Read { source, path: file.path.clone(), stored, reparse }));
         }
         let delete =
-            |document: &StoredDocument| Task::Delete { document_no: document.document_no, source_removed: false };
+            |document: &StoredDocument| Task::Delete { document_no: document.document_no, reason: Reason::FileDeleted };
         tasks.extend(plan.deleted.iter().map(|document| (0, delete(document))));
     }
     for (_, _, documents) in &planned.removed {
-        let delete =
-            |document: &StoredDocument| Task::Delete { document_no: document.document_no, source_removed: true };
+        let delete = |document: &StoredDocument| Task::Delete {
+            document_no: document.document_no,
+            reason: Reason::SourceRemoved,
+        };
         tasks.extend(documents.iter().map(|document| (0, delete(document))));
     }
     let reads = |task: &&(u64, Task)| matches!(task.1, Task::Read { .. });

@@ -89,6 +89,33 @@ pub(crate) fn for_each_posting(
     Ok(())
 }
 
+/// The terms that `wanted` asks for, each with a live chunk that it says to have: once for each segment with one.
+pub(crate) fn terms_with_chunk(
+    reader: &mut PostingReader<'_>,
+    mut wanted: impl FnMut(&str) -> bool,
+) -> Result<Vec<(String, i64)>> {
+    let mut found = Vec::new();
+    for segment in reader.all_segments()? {
+        let mut lengths = Lengths::on_demand(segment.first_chunk);
+        let mut after: Option<String> = None;
+        loop {
+            let batch = reader.terms_after(segment.segment, after.as_deref(), BATCH)?;
+            let Some((last, _)) = batch.last() else { break };
+            after = Some(last.clone());
+            for (term, row) in batch.iter().filter(|(term, _)| wanted(term)) {
+                let mut cursor = Cursor::open(reader, &segment, row)?;
+                while cursor.chunk() != END && lengths.get(reader, cursor.chunk())? == 0 {
+                    cursor.next(reader)?;
+                }
+                if cursor.chunk() != END {
+                    found.push((term.clone(), chunk_no(&segment, &cursor)));
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
 fn chunk_no(segment: &SegmentRow, cursor: &Cursor) -> i64 {
     segment.first_chunk + i64::from(cursor.chunk())
 }

@@ -29,7 +29,7 @@ mod tests;
 mod topk;
 mod walk;
 
-pub(crate) use audit::{Posting, for_each_posting, kept_lengths};
+pub(crate) use audit::{Posting, for_each_posting, kept_lengths, terms_with_chunk};
 pub(crate) use collect::Scored;
 #[cfg(any(test, feature = "exhaustive"))]
 pub(crate) use exhaustive::exhaustive;

@@ -164,7 +164,7 @@ fn is_corrupt(error: &rusqlite::Error) -> bool {
 }
 
 /// Whether there is anything in the write-ahead log. Looks at its name, opens nothing.
-fn has_log(path: &Path) -> bool {
+pub(crate) fn has_log(path: &Path) -> bool {
     std::fs::symlink_metadata(&own_files(path)[1]).is_ok_and(|log| log.len() > 0)
 }
 

@@ -18,6 +18,7 @@ pub(crate) mod generations;
 pub(crate) mod integrity;
 pub(crate) mod migrate;
 pub(crate) mod postings;
+pub(crate) mod purges;
 pub(crate) mod record;
 pub(crate) mod runs;
 pub(crate) mod sandbox;
@@ -209,13 +210,24 @@ impl Store {
         Ok(result)
     }
 
-    /// Rewrites the file without its free pages.
+    /// Rewrites the file without its free pages and empties the log, unless another process still reads it.
     pub(crate) fn vacuum(&self) -> Result<()> {
         // VACUUM attaches a database of its own, which the settings of an ordinary connection forbid.
         let _guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
         let conn = connect::open(&self.path, Access::Write)?;
         conn.set_limit(rusqlite::limits::Limit::SQLITE_LIMIT_ATTACHED, 1)?;
-        conn.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)").map_err(|error| connect::busy(&self.path, error))
+        conn.execute_batch("VACUUM").map_err(|error| connect::busy(&self.path, error))?;
+        truncate_log(&conn).map(drop)
+    }
+
+    /// Whether what is written now can be moved out of the log: nobody reads an older state for longer than one waits.
+    pub(crate) fn is_undisturbed(&self) -> Result<bool> {
+        let _guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let conn = connect::open(&self.path, Access::Write)?;
+        // Who reads the file alone stands in nobody's way until something is in the log: a page that stays as it is.
+        conn.pragma_update(None, "user_version", migrate::SCHEMA_VERSION)
+            .map_err(|error| connect::busy(&self.path, error))?;
+        truncate_log(&conn)
     }
 
     /// Moves what the write-ahead log holds into the file and empties the log; a log that readers still need stays.
@@ -241,6 +253,15 @@ impl Store {
             .query_row([], |row| row.get(0))
             .map_err(|error| connect::busy(&self.path, error))?;
         check_version(&self.path, found)
+    }
+}
+
+/// Moves the log into the file and cuts it to nothing; false where somebody still reads it.
+fn truncate_log(conn: &Connection) -> Result<bool> {
+    match conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0)) {
+        Ok(busy) => Ok(!busy),
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 

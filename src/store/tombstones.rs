@@ -1,17 +1,20 @@
 //! `tombstones`: what was there once; never its text.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::{Deserialize, Serialize};
 
 use super::classes::listed;
 use crate::error::Result;
 
 /// Why something is gone; the names are those that the table's CHECK allows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Reason {
     FileDeleted,
     TextChanged,
     PolicyChanged,
     SourceRemoved,
+    RolledBack,
+    Purged,
 }
 
 impl Reason {
@@ -21,6 +24,8 @@ impl Reason {
             Self::TextChanged => "text_changed",
             Self::PolicyChanged => "policy_changed",
             Self::SourceRemoved => "source_removed",
+            Self::RolledBack => "rolled_back",
+            Self::Purged => "purged",
         }
     }
 }

@@ -3,13 +3,14 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::deletion::Burial;
 use super::spool::{ClassRuns, Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument, RunSpool};
 use super::{Planned, PlannedFile, SyncEvent, SyncPlan, SyncReport, UnsafeDocument, Work, failures};
 use crate::access;
 use crate::error::{Error, Failure, Result};
 use crate::index::{self, Deaths, NewChunks};
 use crate::model::rule::ClassKey;
-use crate::model::{ChunkId, Digest, DocumentId};
+use crate::model::{Digest, DocumentId};
 use crate::store::chunks::{self, ChunkRow};
 use crate::store::classes::{self, ClassChange};
 use crate::store::documents::{self, DocumentRow};
@@ -17,7 +18,7 @@ use crate::store::generations::{self, ChunkCounts, DocumentCounts, Generation};
 use crate::store::postings::PostingWriter;
 use crate::store::record::{self, DocumentChange};
 use crate::store::sources::StoredFailure;
-use crate::store::tombstones::{self, Kind, NewTombstone, Reason};
+use crate::store::tombstones::Reason;
 use crate::store::{Connection, findings, settings, sources};
 
 /// So many documents are named in each list of findings.
@@ -68,11 +69,18 @@ pub(super) fn unpublished(planned: &Planned, work: &Work) -> SyncReport {
         unsafe_documents: planned.unsafe_documents,
         newly_unsafe: Vec::new(),
         newly_found_in_reviewed: Vec::new(),
+        purged: left_out(work),
         bytes_read: work.bytes_read,
         acl_epoch: planned.acl_epoch,
         access_notes: Vec::new(),
         seconds: super::StageSeconds::default(),
     }
+}
+
+fn left_out(work: &Work) -> Vec<PlannedFile> {
+    let mut files = work.left_out.clone();
+    files.sort_by(|a, b| (&a.source_id, &a.path).cmp(&(&b.source_id, &b.path)));
+    files
 }
 
 /// Documents that stay as they are in the sources that were read, kept ones included.
@@ -363,30 +371,9 @@ impl Writer<'_, '_> {
     }
 
     fn deletion(&mut self, deletion: PreparedDeletion) -> Result<()> {
-        let PreparedDeletion { document_no, row, chunks, source_removed } = deletion;
-        let reason = if source_removed { Reason::SourceRemoved } else { Reason::FileDeleted };
-        let mut change = DocumentChange::default();
-        for chunk in &chunks {
-            self.bury(&row, chunk, reason, &mut change)?;
-        }
-        let (id, hash) = (row.document_id.to_string(), row.content_hash.to_string());
-        tombstones::insert(
-            self.tx,
-            &NewTombstone {
-                kind: Kind::Document,
-                id: &id,
-                document_id: &id,
-                source_id: &row.source_id,
-                path: &row.path,
-                content_hash: &hash,
-                generation_added: row.generation_added,
-                generation_deleted: self.number,
-                reason,
-                class_no: row.class_no,
-            },
-        )?;
-        findings::delete(self.tx, document_no)?;
-        documents::delete(self.tx, document_no)?;
+        let PreparedDeletion { document_no, row, chunks, reason } = deletion;
+        let change = self.burial(reason).document(document_no, &row, &chunks)?;
+        self.report.chunks.removed += change.removed.len() as u64;
         self.report.documents.deleted += 1;
         let class = self.touched.entry(row.class_no).or_default();
         class.documents.deleted += 1;
@@ -417,28 +404,14 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// A chunk id that is gone leaves a tombstone.
     fn bury(&mut self, row: &DocumentRow, chunk: &ChunkRow, reason: Reason, change: &mut DocumentChange) -> Result<()> {
-        let id: ChunkId = chunk.id();
-        chunks::delete(self.tx, chunk.chunk_no)?;
-        tombstones::insert(
-            self.tx,
-            &NewTombstone {
-                kind: Kind::Chunk,
-                id: &id.to_string(),
-                document_id: &row.document_id.to_string(),
-                source_id: &row.source_id,
-                path: &row.path,
-                content_hash: &chunk.content.to_string(),
-                generation_added: chunk.generation_added,
-                generation_deleted: self.number,
-                reason,
-                class_no: classes::class_of(chunk.chunk_no),
-            },
-        )?;
-        change.removed.push((id, chunk.content));
+        self.burial(reason).chunk(row, chunk, change)?;
         self.report.chunks.removed += 1;
         Ok(())
+    }
+
+    fn burial(&self, reason: Reason) -> Burial<'_> {
+        Burial { tx: self.tx, generation: self.number, reason }
     }
 
     fn note(&mut self, document: DocumentId, change: DocumentChange) {
@@ -455,6 +428,7 @@ pub(super) fn describe(planned: &Planned, work: Work) -> Result<SyncPlan> {
         rebuild: planned.rebuilt.clone(),
         unchanged: unchanged(planned, &work),
         failures: failures(planned, &work),
+        purged: left_out(&work),
         ..SyncPlan::default()
     };
     let mut entries = work.spool.into_reader()?;

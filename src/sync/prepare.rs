@@ -6,7 +6,7 @@ use std::time::SystemTime;
 
 use super::mark::{self, Found, Marks, Shown};
 use super::spool::{Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument};
-use super::{Source, Task};
+use super::{PlannedFile, Source, Task};
 use crate::access;
 use crate::error::{Failure, Result};
 use crate::index::{Deaths, Run, RunBuilder};
@@ -23,6 +23,7 @@ use crate::store::classes;
 use crate::store::documents::{self, DocumentRow};
 use crate::store::findings::{self, FindingRow};
 use crate::store::record;
+use crate::store::tombstones::Reason;
 
 /// What every worker needs to know.
 pub(super) struct Context<'a> {
@@ -36,6 +37,8 @@ pub(super) struct Context<'a> {
     pub known_keys: &'a HashMap<i64, ClassKey>,
     /// Documents with a rule of their own.
     pub alone: &'a HashSet<DocumentId>,
+    /// Documents that were purged, each with the content that it must not have again.
+    pub purged: &'a HashSet<(DocumentId, Digest)>,
     /// The number of the generation that is being made.
     pub generation: u64,
     /// Everything is cut and indexed anew: the policy changed.
@@ -79,6 +82,8 @@ pub(super) struct Slice {
     pub unchanged: Vec<(i64, Option<crate::model::Stamps>)>,
     /// Failed files, and whether an earlier version is stored.
     pub failed: Vec<FailedFile>,
+    /// Files whose content was purged.
+    pub left_out: Vec<PlannedFile>,
     pub bytes_read: u64,
 }
 
@@ -114,12 +119,12 @@ pub(super) fn prepare(context: &Context<'_>, tools: &mut Tools, tasks: Vec<Task>
     for task in tasks {
         worker.work(task, &mut output)?;
     }
-    let Output { mut entries, unchanged, failed, bytes_read } = output;
+    let Output { mut entries, unchanged, failed, left_out, bytes_read } = output;
     let finish = |(class, (run, chunks)): (u32, (RunBuilder, u32))| (class, run.finish(chunks), chunks);
     let runs: Vec<(u32, Run, u32)> =
         worker.runs.into_iter().filter(|(_, (_, chunks))| *chunks > 0).map(finish).collect();
     entries.push(Prepared::EndOfSlice { chunks: runs.iter().map(|&(class, _, chunks)| (class, chunks)).collect() });
-    Ok(Slice { entries, runs, deaths: worker.deaths, unchanged, failed, bytes_read })
+    Ok(Slice { entries, runs, deaths: worker.deaths, unchanged, failed, left_out, bytes_read })
 }
 
 /// What the tasks of a slice led to.
@@ -128,6 +133,7 @@ struct Output {
     entries: Vec<Prepared>,
     unchanged: Vec<(i64, Option<crate::model::Stamps>)>,
     failed: Vec<FailedFile>,
+    left_out: Vec<PlannedFile>,
     bytes_read: u64,
 }
 
@@ -161,15 +167,7 @@ struct Stored {
 impl Worker<'_> {
     fn work(&mut self, task: Task, slice: &mut Output) -> Result<()> {
         match task {
-            Task::Delete { document_no, source_removed } => {
-                let stored = self.stored(document_no)?;
-                for chunk in &stored.chunks {
-                    self.bury(chunk, &stored.row.title)?;
-                }
-                let Stored { row, chunks, .. } = stored;
-                let deletion = PreparedDeletion { document_no, row, chunks, source_removed };
-                slice.entries.push(Prepared::Deletion(Box::new(deletion)));
-            }
+            Task::Delete { document_no, reason } => self.delete(document_no, reason, slice)?,
             Task::Read { source, path, stored, reparse } => {
                 let source_id = &self.context.sources[source].config.id;
                 let source_text = match self.context.sources[source].reader.read(&path) {
@@ -185,6 +183,14 @@ impl Worker<'_> {
                 let noted = stored.as_ref().and_then(|stored| stored.stamps);
                 let restamp = stamps.filter(|stamps| noted != Some(*stamps));
                 let hash = Digest::of(&source_text.text);
+                if self.context.purged.contains(&(DocumentId::new(source_id, &path), hash)) {
+                    // What replaced it may be stored; the file does not say that any more.
+                    if let Some(stored) = &stored {
+                        self.delete(stored.document_no, Reason::Purged, slice)?;
+                    }
+                    slice.left_out.push(PlannedFile { source_id: source_id.clone(), path });
+                    return Ok(());
+                }
                 if let Some(stored) = &stored
                     && stored.content_hash == hash
                     && stored.path == path
@@ -211,6 +217,16 @@ impl Worker<'_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    fn delete(&mut self, document_no: i64, reason: Reason, slice: &mut Output) -> Result<()> {
+        let Stored { document_no, row, chunks, .. } = self.stored(document_no)?;
+        for chunk in &chunks {
+            self.bury(chunk, &row.title)?;
+        }
+        let deletion = PreparedDeletion { document_no, row, chunks, reason };
+        slice.entries.push(Prepared::Deletion(Box::new(deletion)));
         Ok(())
     }
 

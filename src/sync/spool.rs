@@ -17,6 +17,7 @@ use crate::model::Stamps;
 use crate::store::chunks::ChunkRow;
 use crate::store::documents::DocumentRow;
 use crate::store::findings::FindingRow;
+use crate::store::tombstones::Reason;
 
 /// Up to this many bytes stay in memory.
 const IN_MEMORY: usize = 32 << 20;
@@ -69,7 +70,7 @@ pub(super) struct PreparedDeletion {
     pub document_no: i64,
     pub row: DocumentRow,
     pub chunks: Vec<ChunkRow>,
-    pub source_removed: bool,
+    pub reason: Reason,
 }
 
 /// One entry of the spool.

@@ -101,6 +101,8 @@ pub struct SyncReport {
     /// The first reviewed documents that have a finding which they had not, in sources declared as before: 100 at most.
     /// They stay evidence, and no chunk of theirs is unsafe.
     pub newly_found_in_reviewed: Vec<UnsafeDocument>,
+    /// Files that were left out because their content was purged, by source and path.
+    pub purged: Vec<PlannedFile>,
     /// Bytes of the files that were read.
     pub bytes_read: u64,
     /// The epoch of the access rules after the call: one more each time that somebody may read more or less of what is
@@ -160,6 +162,8 @@ pub struct SyncPlan {
     pub unchanged: u64,
     /// Files that could not become documents.
     pub failures: Vec<Failure>,
+    /// Files that would be left out because their content was purged, by source and path.
+    pub purged: Vec<PlannedFile>,
 }
 
 /// A file that a plan speaks of.

@@ -30,8 +30,14 @@ fn a_copy_is_as_good_a_store() {
     assert_eq!(strangers(&world, &["copy.db"]), Vec::<String>::new());
 
     let copy = Store::open(&path).unwrap();
-    assert_eq!(copy.status().unwrap().store_id, store.status().unwrap().store_id);
-    assert_eq!(copy.log(None).unwrap(), store.log(None).unwrap());
+    assert_eq!(
+        copy.status(&ragdb::Principal::operator()).unwrap().store_id,
+        store.status(&ragdb::Principal::operator()).unwrap().store_id
+    );
+    assert_eq!(
+        copy.log(&ragdb::Principal::operator(), None).unwrap(),
+        store.log(&ragdb::Principal::operator(), None).unwrap()
+    );
     Content::of(&copy).assert_equals(&Content::of(&store), "the copy");
     assert_eq!(answer(&copy, "rotate a key", None), answer(&store, "rotate a key", None));
     world.write("new.md", "# New\n\nSomething new.\n");
@@ -120,7 +126,10 @@ fn readers_and_a_writer_work_meanwhile() {
             let path = world.path().join(format!("copy{copy}.db"));
             let report = store.backup(&path).unwrap();
             let copied = Store::open(&path).unwrap();
-            assert_eq!(copied.log(None).unwrap().len() as u64, report.generation.unwrap());
+            assert_eq!(
+                copied.log(&ragdb::Principal::operator(), None).unwrap().len() as u64,
+                report.generation.unwrap()
+            );
         }
         done.store(true, Ordering::Relaxed);
         assert!(writer.join().unwrap() > 1);

@@ -13,6 +13,7 @@ mod docs;
 mod eval;
 mod lock;
 mod model;
+mod purge;
 mod reference;
 mod search;
 mod store;

@@ -19,3 +19,37 @@ pub struct BackupArgs {
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 }
+
+/// Remove a document's text from the store for good.
+///
+/// A new generation is published without the document; runs and answers that met it are removed with all their rows; the
+/// index is merged, the file is written anew without its free pages, and the log is emptied. Ids, hashes and the path
+/// stay in tombstones. A file with the same content is left out by later syncs; once it changes, it comes in again.
+/// Backups made before and the file in its folder are not touched.
+///
+/// With --prove another process then searches the bytes of the store, its log and the files of --also for the removed
+/// lines, words and stems, in any case. The exit code is 1 where something is found, or nothing could be looked for.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  ragdb purge guide/keys.md --prove
+  ragdb purge docs:guide/keys.md --reason 'ticket 42'
+  ragdb purge guide/keys.md --prove --also ragdb.backup.db")]
+pub struct PurgeArgs {
+    /// The document: its id, its path, or SOURCE:PATH
+    #[arg(value_name = "DOC")]
+    pub document: String,
+    /// Search the bytes of the file for what was removed
+    #[arg(long)]
+    pub prove: bool,
+    /// Search this file as well; may be given more than once
+    #[arg(long, value_name = "FILE", requires = "prove")]
+    pub also: Vec<PathBuf>,
+    /// Why, for the record; it stays in the store
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+/// Search files for what standard input says: the half of `purge --prove` that may not have the store open.
+#[derive(Args, Debug)]
+pub struct LookForArgs {}

@@ -23,7 +23,7 @@ pub use answer::{AnswerArgs, ModelArgs};
 pub use cite::{CiteArgs, CiteCheckArgs, CiteCommand, CiteLockArgs};
 pub use evidence::ContextArgs;
 pub use judge::{AnswersArgs, Form, VerifyArgs};
-pub use keep::BackupArgs;
+pub use keep::{BackupArgs, LookForArgs, PurgeArgs};
 pub use reader::ReaderArgs;
 pub use upkeep::{CheckArgs, CompletionsArgs, EvalArgs, ManArgs, MigrateArgs, OptimizeArgs, QualifyArgs};
 pub use verbs::{ChunkingArgs, DiffArgs, InitArgs, LogArgs, SearchArgs, ShowArgs, SqlArgs, StatusArgs, SyncArgs};
@@ -103,9 +103,12 @@ pub enum Command {
     Check(CheckArgs),
     Sql(SqlArgs),
     Backup(BackupArgs),
+    Purge(PurgeArgs),
     Optimize(OptimizeArgs),
     Migrate(MigrateArgs),
     Completions(CompletionsArgs),
+    #[command(hide = true)]
+    LookFor(LookForArgs),
     #[command(hide = true)]
     Man(ManArgs),
 }

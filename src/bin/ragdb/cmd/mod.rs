@@ -15,6 +15,7 @@ mod log;
 mod man;
 mod migrate;
 mod optimize;
+mod purge;
 mod qualify;
 mod search;
 mod show;
@@ -48,6 +49,8 @@ pub fn run(command: &Command, context: &mut Context) -> Result<Outcome, Stop> {
         Command::Check(args) => check::run(args, context),
         Command::Sql(args) => sql::run(args, context),
         Command::Backup(args) => backup::run(args, context),
+        Command::Purge(args) => purge::run(args, context),
+        Command::LookFor(_) => purge::proof::look(context),
         Command::Optimize(args) => optimize::run(args, context),
         Command::Migrate(args) => migrate::run(args, context),
         Command::Completions(args) => completions::run(args, context),

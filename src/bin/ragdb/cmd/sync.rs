@@ -93,6 +93,7 @@ fn publish(mut request: SyncRequest, context: &mut Context) -> Result<Outcome, S
     }
     let report = report?;
     tell_failures(&report.failures, "failed, left out; a document keeps its last good version", context);
+    tell_purged(&report.purged, context);
     tell_unsafe(&report, context);
     tell_access(&report, context);
     let view = SyncView { verbose: context.verbosity == Verbosity::Verbose, ..SyncView::from(&report) };
@@ -110,6 +111,7 @@ fn plan(args: &SyncArgs, request: &SyncRequest, context: &mut Context) -> Result
         context.open_read_only()?.plan(request)?
     };
     tell_failures(&plan.failures, "would fail the sync; --keep-going publishes the others", context);
+    tell_purged(&plan.purged, context);
     context.print(&PlanView::from(&plan))?;
     Ok(Outcome::of(plan.failures.is_empty() || args.keep_going))
 }
@@ -137,6 +139,16 @@ fn tell_failures(failures: &[Failure], outcome: &str, context: &Context) {
         failures.iter().try_for_each(|failure| FailureView::from(failure).write_line(out, palette))
     });
     context.warn(&format!("{} {outcome}", counted(failures.len() as u64, "file")));
+}
+
+/// Names on standard error the files that stay out because they were purged; a JSON result lists them itself.
+fn tell_purged(files: &[PlannedFile], context: &Context) {
+    if context.json {
+        return;
+    }
+    for PlannedFile { source_id, path } in files {
+        context.note(&format!("{path} ({source_id}) was purged; as long as its content is the same, it stays out"));
+    }
 }
 
 /// Names on standard error the documents that this sync found unsafe; a JSON result lists them itself.
@@ -194,6 +206,7 @@ struct SyncView {
     documents: DocumentsView,
     chunks: ChunksView,
     failures: Vec<FailureView>,
+    purged: Vec<FileView>,
     unsafe_documents: u64,
     #[serde(rename = "unsafe")]
     newly_unsafe: Vec<UnsafeView>,
@@ -232,6 +245,7 @@ impl From<&SyncReport> for SyncView {
             documents: report.documents.into(),
             chunks: report.chunks.into(),
             failures: report.failures.iter().map(FailureView::from).collect(),
+            purged: file_views(&report.purged),
             unsafe_documents: report.unsafe_documents,
             newly_unsafe: report.newly_unsafe.iter().map(UnsafeView::from).collect(),
             newly_found_in_reviewed: report.newly_found_in_reviewed.iter().map(UnsafeView::from).collect(),
@@ -286,6 +300,7 @@ struct PlanView {
     added: Vec<FileView>,
     updated: Vec<FileView>,
     deleted: Vec<FileView>,
+    purged: Vec<FileView>,
     failures: Vec<FailureView>,
 }
 
@@ -295,19 +310,21 @@ struct FileView {
     path: String,
 }
 
+fn file_views(files: &[PlannedFile]) -> Vec<FileView> {
+    let view = |file: &PlannedFile| FileView { source_id: file.source_id.clone(), path: file.path.clone() };
+    files.iter().map(view).collect()
+}
+
 impl From<&SyncPlan> for PlanView {
     fn from(plan: &SyncPlan) -> Self {
-        let files = |files: &[PlannedFile]| {
-            let view = |file: &PlannedFile| FileView { source_id: file.source_id.clone(), path: file.path.clone() };
-            files.iter().map(view).collect()
-        };
         Self {
             generation: plan.generation,
             rebuild: plan.rebuild.clone(),
             documents: planned_counts(plan),
-            added: files(&plan.added),
-            updated: files(&plan.updated),
-            deleted: files(&plan.deleted),
+            added: file_views(&plan.added),
+            updated: file_views(&plan.updated),
+            deleted: file_views(&plan.deleted),
+            purged: file_views(&plan.purged),
             failures: plan.failures.iter().map(FailureView::from).collect(),
         }
     }
