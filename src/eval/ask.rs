@@ -73,11 +73,14 @@ pub(crate) struct Reread {
     pub unsafe_rule: Option<&'static str>,
 }
 
-/// Asks every case, in order.
+/// Asks every case, in order; also the generation that was asked.
 ///
 /// # Errors
 /// As [`Store::context`], with the case; [`Error::Refused`] where the store was synced meanwhile.
-pub(crate) fn ask(store: &Store, requests: &[CaseRequest], limits: &Limits) -> Result<Vec<Asked>> {
+pub(crate) fn ask(store: &Store, requests: &[CaseRequest], limits: &Limits) -> Result<(u64, Vec<Asked>)> {
+    let newest =
+        || -> Result<u64> { Ok(store.log(&Principal::operator(), Some(1))?.first().map_or(0, |newest| newest.number)) };
+    let generation = newest()?;
     let mut asked: Vec<Asked> = Vec::with_capacity(requests.len());
     for request in requests {
         let (k, max_chars) = (request.top_k.unwrap_or(limits.k), request.max_chars.unwrap_or(limits.max_chars));
@@ -86,10 +89,8 @@ pub(crate) fn ask(store: &Store, requests: &[CaseRequest], limits: &Limits) -> R
         (context.search.explain, context.search.expected_policy) = (true, limits.expected_policy);
         (context.max_chunks, context.max_chars) = (k, max_chars);
         context.allow_unverified_source = limits.allow_unverified_source;
-        let evidence = store.context(&Principal::operator(), &context).map_err(|error| of_case(&request.id, error))?;
-        if let Some(first) = asked.first()
-            && first.evidence.manifest.generation != evidence.manifest.generation
-        {
+        let evidence = store.context(&request.principal, &context).map_err(|error| of_case(&request.id, error))?;
+        if newest()? != generation {
             return Err(Error::Refused {
                 code: "store_changed",
                 message: "the store was synced while it was evaluated".into(),
@@ -104,11 +105,11 @@ pub(crate) fn ask(store: &Store, requests: &[CaseRequest], limits: &Limits) -> R
                 allow_unverified_source: limits.allow_unverified_source,
                 ..AnswerRequest::new(&request.query, &Extractive)
             };
-            store.answer(&Principal::operator(), &answer).map_err(|error| of_case(&request.id, error))
+            store.answer(&request.principal, &answer).map_err(|error| of_case(&request.id, error))
         });
         asked.push(Asked { request: request.clone(), k, max_chars, evidence, answer: answer.transpose()? });
     }
-    Ok(asked)
+    Ok((generation, asked))
 }
 
 fn of_case(id: &str, error: Error) -> Error {

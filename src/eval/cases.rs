@@ -9,11 +9,13 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde::de::{MapAccess, Visitor};
+use serde_json::Value;
 
 use super::jsonl::{invalid, records};
 use super::threshold::Threshold;
 use super::unit::Unit;
 use crate::error::{Error, Result};
+use crate::model::Principal;
 
 /// What a run is given of a case. It has no field for a label, so that no run can look at one.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct CaseRequest {
     pub top_k: Option<usize>,
     /// The budget of its prompt in characters, where the case says so.
     pub max_chars: Option<usize>,
+    /// Who asks: the operator, where the case does not say so.
+    pub principal: Principal,
 }
 
 /// What is expected of a case: looked at when every run is made.
@@ -133,6 +137,7 @@ struct Line {
     top_k: Option<usize>,
     #[serde(alias = "prompt_budget_chars")]
     max_chars: Option<usize>,
+    principal: Option<Value>,
     thresholds: Option<Limits>,
 }
 
@@ -147,12 +152,22 @@ const MOST_HITS: usize = 1000;
 
 impl Line {
     fn meant(self) -> std::result::Result<Meant, String> {
-        let Self { id, query, relevant, forbidden, expect_abstain, expected_facts, top_k, max_chars, thresholds } =
-            self;
+        let Self {
+            id,
+            query,
+            relevant,
+            forbidden,
+            expect_abstain,
+            expected_facts,
+            top_k,
+            max_chars,
+            principal,
+            thresholds,
+        } = self;
         if let Some(Limits(limits)) = thresholds {
             let alone = id.is_none() && query.is_none() && relevant.is_none() && forbidden.is_none();
-            if !alone || expected_facts.is_some() || expect_abstain.is_some() || top_k.is_some() || max_chars.is_some()
-            {
+            let bounded = top_k.is_some() || max_chars.is_some() || principal.is_some();
+            if !alone || expected_facts.is_some() || expect_abstain.is_some() || bounded {
                 return Err("thresholds stand on a line of their own".into());
             }
             let thresholds = limits.into_iter().map(|(metric, limit)| Threshold::new(&metric, limit));
@@ -182,8 +197,17 @@ impl Line {
         };
         let labels =
             Labels { relevant, forbidden: units(forbidden.unwrap_or_default())?, expect_abstain, expected_facts };
-        Ok(Meant::Case(CaseRequest { id, query, top_k, max_chars }, labels))
+        let principal = principal.as_ref().map_or_else(|| Ok(Principal::operator()), reader)?;
+        Ok(Meant::Case(CaseRequest { id, query, top_k, max_chars, principal }, labels))
     }
+}
+
+/// Who asks: `"public"`, or an object as [`Principal::from_json`] reads it.
+fn reader(value: &Value) -> std::result::Result<Principal, String> {
+    if value == "public" {
+        return Ok(Principal::public());
+    }
+    Principal::from_json(&value.to_string()).map_err(|error| error.to_string())
 }
 
 /// Metric names and limits, in the order of the file; a name that comes twice is kept twice.

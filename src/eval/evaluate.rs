@@ -72,10 +72,9 @@ impl Store {
         if request.k == 0 {
             return Err(Error::Invalid { message: "k is 0; metrics need 1 rank or more".into() });
         }
-        let asked = ask::ask(self, set.requests(), &Limits::of(request))?;
+        let (generation, asked) = ask::ask(self, set.requests(), &Limits::of(request))?;
         let reread = asked.iter().map(|asked| asked.reread(self)).collect::<Result<Vec<_>>>()?;
 
-        let generation = asked.first().map_or(0, |asked| asked.evidence.manifest.generation);
         let runs = asked.into_iter().zip(&reread).zip(set.labels());
         let results: Vec<EvalCase> = runs.map(|((asked, reread), labels)| score::case(asked, reread, labels)).collect();
         let metrics = score::totals(&results, set.labels());

@@ -28,7 +28,7 @@ fn sources_are_read_again(#[case] now: Option<String>, #[case] verbatim: [bool; 
     let store = Store::create(folder.path().join("ragdb.db")).unwrap();
     store.sync(&SyncRequest { sources: SyncSources::Folders(vec![docs.clone()]), ..SyncRequest::default() }).unwrap();
     let set = EvalSet::parse("{\"id\": \"a\", \"query\": \"key\"}", "cases").unwrap();
-    let asked = ask(&store, set.requests(), &limits()).unwrap().remove(0);
+    let asked = ask(&store, set.requests(), &limits()).unwrap().1.remove(0);
     let mut shown: Vec<_> = asked.evidence.manifest.shown.iter().map(|it| it.start_line).collect();
     shown.sort_unstable();
     assert_eq!(shown, [1, 5]);
@@ -53,7 +53,7 @@ fn a_prompt_that_shows_something_else_is_not_verbatim() {
     let store = Store::create(folder.path().join("ragdb.db")).unwrap();
     store.sync(&SyncRequest { sources: SyncSources::Folders(vec![docs]), ..SyncRequest::default() }).unwrap();
     let set = EvalSet::parse("{\"id\": \"a\", \"query\": \"rotate\"}", "cases").unwrap();
-    let mut asked = ask(&store, set.requests(), &limits()).unwrap().remove(0);
+    let mut asked = ask(&store, set.requests(), &limits()).unwrap().1.remove(0);
     assert!(asked.reread(&store).unwrap()[0].verbatim);
     asked.evidence.prompt = asked.evidence.prompt.replace("90 days", "900 days");
     assert_eq!(asked.reread(&store).unwrap().iter().map(|it| it.verbatim).collect::<Vec<_>>(), [false]);
@@ -80,7 +80,7 @@ fn a_reviewed_page_may_be_shown(#[case] trust: &str, #[case] rules: &[Option<&st
     let store = Store::create(folder.path().join("ragdb.db")).unwrap();
     store.sync(&SyncRequest { sources: SyncSources::Config(config), ..SyncRequest::default() }).unwrap();
     let set = EvalSet::parse("{\"id\": \"a\", \"query\": \"prompt injection\"}", "cases").unwrap();
-    let asked = ask(&store, set.requests(), &limits()).unwrap().remove(0);
+    let asked = ask(&store, set.requests(), &limits()).unwrap().1.remove(0);
     let reread = asked.reread(&store).unwrap();
     assert_eq!(reread.iter().map(|it| it.unsafe_rule).collect::<Vec<_>>(), rules);
 }

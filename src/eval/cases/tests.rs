@@ -16,6 +16,7 @@ fn cases_and_thresholds_are_read() {
         query: query.to_owned(),
         top_k,
         max_chars,
+        principal: Principal::operator(),
     };
     let expected = [
         request("one", "How long?", Some(3), Some(900)),
@@ -23,6 +24,11 @@ fn cases_and_thresholds_are_read() {
         request("three", "anything", None, None),
     ];
     assert_eq!(set.requests(), expected);
+    let readers = "{\"id\": \"a\", \"query\": \"q\", \"principal\": \"public\"}\n\
+                   {\"id\": \"b\", \"query\": \"q\", \"principal\": {\"tenant\": \"t\", \"subject\": \"u\"}}";
+    let readers = EvalSet::parse(readers, "cases.jsonl").unwrap();
+    let readers: Vec<_> = readers.requests().iter().map(|request| request.principal.clone()).collect();
+    assert_eq!(readers, [Principal::public(), Principal::new("t", "u").unwrap()]);
     let unit = |label| Unit::parse(label).unwrap();
     let first = Labels {
         relevant: Some(vec![unit("a.md"), unit("b.md#L3-L6")]),
@@ -54,6 +60,7 @@ fn cases_and_thresholds_are_read() {
     "f:1: the case is to abstain, and names something relevant or an expected fact"
 )]
 #[case::metric("{\"thresholds\": {\"recall\": 1}}", "f:1: there is no metric \"recall\"; the metrics are recall_at_k")]
+#[case::nobody("{\"id\": \"a\", \"query\": \"b\", \"principal\": {}}", "f:1: the principal can't be read")]
 #[case::limit("{\"thresholds\": {\"mrr\": 2}}", "f:1: the threshold of mrr is 2; it must be 0 to 1")]
 #[case::limit_twice("{\"thresholds\": {\"mrr\": 1, \"mrr\": 0}}", "f:1: mrr has two thresholds")]
 #[case::mixed("{\"id\": \"a\", \"thresholds\": {}}", "f:1: thresholds stand on a line of their own")]

@@ -89,7 +89,7 @@ impl Store {
     }
 
     fn break_facts(&self, set: &EvalSet, tally: &mut Tally) -> Result<()> {
-        let asked = ask::ask(self, set.requests(), &Limits::of(&EvalRequest::default()))?;
+        let (_, asked) = ask::ask(self, set.requests(), &Limits::of(&EvalRequest::default()))?;
         for (asked, labels) in asked.iter().zip(set.labels()) {
             for fact in &labels.expected_facts {
                 tally.tried += 1;

@@ -12,7 +12,7 @@ use super::verbs::{ChunkingArgs, parse_share};
 /// Measure the store on labelled questions, or a part of ragdb on a labelled data set.
 ///
 /// FILE has a case a line: {"id", "query", "relevant": [path, path#L3-L6 or chunk id], "forbidden": [..],
-/// "expect_abstain", "expected_facts": [..], "top_k", "max_chars"}; a line {"thresholds": {metric: limit}} sets
+/// "expect_abstain", "expected_facts": [..], "top_k", "max_chars", "principal"}; a line {"thresholds": {metric: limit}} sets
 /// thresholds. A missed threshold gives exit code 1.
 ///
 /// With --beir a store is built from DIR/corpus.jsonl in a temporary folder; the queries of DIR/queries.jsonl are scored
