@@ -1,5 +1,6 @@
 //! What somebody may not read changes nothing that they see.
 
+mod cli;
 mod reads;
 mod runs;
 mod sql;

@@ -54,8 +54,11 @@ fn failure_codes() -> String {
 }
 
 fn audits() -> String {
-    let rows = ragdb::audits().iter().map(|audit| format!("| `{}` | {} |\n", audit.name, audit.description));
-    format!("| audit | answers |\n|---|---|\n{}", rows.collect::<String>())
+    let rows = ragdb::audits().iter().map(|audit| {
+        let asks = if audit.operator_only { "the operator" } else { "anyone" };
+        format!("| `{}` | {} | {asks} |\n", audit.name, audit.description)
+    });
+    format!("| audit | answers | for |\n|---|---|---|\n{}", rows.collect::<String>())
 }
 
 /// Replaces what stands between the marks of a generated part.

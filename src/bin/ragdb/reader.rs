@@ -1,4 +1,4 @@
-//! From arguments to the principal who reads.
+//! From the options that say who reads to a principal.
 
 use ragdb::{Error, Principal};
 
@@ -6,23 +6,25 @@ use crate::args::ReaderArgs;
 use crate::exit::Stop;
 use crate::files;
 
-/// Who reads.
-pub fn principal(args: &ReaderArgs) -> Result<Principal, Stop> {
-    let mut principal = match (&args.file, &args.user) {
-        (Some(path), _) => Principal::from_json(&files::read(path)?)
-            .map_err(|error| Stop::Ragdb(Error::Invalid { message: format!("{}: {error}", path.display()) }))?,
-        (None, Some(user)) => Principal::new(args.tenant.clone().unwrap_or_default(), user)?,
-        (None, None) if args.public => Principal::public(),
-        (None, None) => Principal::operator(),
-    };
-    for group in &args.group {
-        principal = principal.with_group(group)?;
+impl ReaderArgs {
+    /// Who reads.
+    pub fn principal(&self) -> Result<Principal, Stop> {
+        let mut principal = match (&self.principal, &self.user) {
+            (Some(path), _) => Principal::from_json(&files::read(path)?)
+                .map_err(|error| Error::Invalid { message: format!("{}: {error}", path.display()) })?,
+            (None, Some(user)) => {
+                let known = Principal::new(self.tenant.as_deref().unwrap_or_default(), user)?;
+                self.group.iter().try_fold(known, |known, group| known.with_group(group))?
+            }
+            (None, None) if self.public => Principal::public(),
+            (None, None) => Principal::operator(),
+        };
+        for scope in &self.scope {
+            principal = principal.with_scope(scope)?;
+        }
+        Ok(match &self.at {
+            Some(time) => principal.as_of(time)?,
+            None => principal,
+        })
     }
-    for scope in &args.scope {
-        principal = principal.with_scope(scope)?;
-    }
-    if let Some(time) = &args.at {
-        principal = principal.as_of(time)?;
-    }
-    Ok(principal)
 }

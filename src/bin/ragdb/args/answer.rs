@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::reader::ReaderArgs;
 use clap::{Args, ValueEnum};
 use ragdb::{Normalisation, Strategy};
 
@@ -65,6 +66,9 @@ pub struct AnswerArgs {
     /// Which model to ask.
     #[command(flatten)]
     pub model: ModelArgs,
+    /// Who reads.
+    #[command(flatten)]
+    pub reader: ReaderArgs,
 }
 
 /// Differences between a quote and its source.

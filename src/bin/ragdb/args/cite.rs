@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::reader::ReaderArgs;
+
 /// Show the cited lines, and whether they still stand in the source.
 ///
 /// The status is `current` (the lines stand where they stood), `moved` (the same text on other lines), `stale`
@@ -35,6 +37,9 @@ pub struct CiteArgs {
     /// What to do with the citations of folders. No reference looks like one of these: each has a `#L` or colons.
     #[command(subcommand)]
     pub command: Option<CiteCommand>,
+    /// Who reads.
+    #[command(flatten)]
+    pub reader: ReaderArgs,
 }
 
 /// What can be done with the citations of folders.
@@ -58,6 +63,9 @@ pub struct CiteLockArgs {
     /// The folders; each gets a lock of its own
     #[arg(value_name = "DIR", required = true)]
     pub folders: Vec<PathBuf>,
+    /// Who reads.
+    #[command(flatten)]
+    pub reader: ReaderArgs,
 }
 
 /// Check that the citations in folders show what they showed when they were locked.
@@ -76,4 +84,7 @@ pub struct CiteCheckArgs {
     /// Change the line numbers of citations whose lines moved; nothing else of a document changes
     #[arg(long)]
     pub reanchor: bool,
+    /// Who reads.
+    #[command(flatten)]
+    pub reader: ReaderArgs,
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::reader::ReaderArgs;
 use clap::Args;
 
 use super::verbs::parse_share;
@@ -47,4 +48,7 @@ pub struct ContextArgs {
     /// Show text although the folder of its source can't be opened: the prompt and the run say so
     #[arg(long)]
     pub allow_unverified_source: bool,
+    /// Who reads.
+    #[command(flatten)]
+    pub reader: ReaderArgs,
 }

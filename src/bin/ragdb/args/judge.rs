@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::reader::ReaderArgs;
 use clap::{Args, ValueEnum};
 
 use super::answer::NormaliseArgs;
@@ -53,6 +54,9 @@ pub struct VerifyArgs {
     /// With a receipt alone: the folder of its source files; SOURCE=DIR where there are several sources
     #[arg(long, value_name = "DIR", conflicts_with_all = ["run", "manifest"])]
     pub root: Vec<String>,
+    /// Who reads.
+    #[command(flatten)]
+    pub reader: ReaderArgs,
 }
 
 /// How an answer is written.
@@ -84,4 +88,7 @@ pub struct AnswersArgs {
     /// Show at most N answers [default: all]
     #[arg(short = 'n', long, value_name = "N", conflicts_with = "impact")]
     pub limit: Option<u64>,
+    /// Who reads.
+    #[command(flatten)]
+    pub reader: ReaderArgs,
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::reader::ReaderArgs;
+
 /// Write a commented ragdb.yaml for a folder.
 ///
 /// The file declares the folder as one source, with every setting at its default in a comment. It is written to
@@ -91,6 +93,9 @@ pub struct StatusArgs {
     /// Do not look at the sources for what a sync would change
     #[arg(long)]
     pub no_plan: bool,
+    /// Who reads.
+    #[command(flatten)]
+    pub reader: ReaderArgs,
 }
 
 /// Find the chunks that answer a query, best first.
@@ -127,6 +132,9 @@ pub struct SearchArgs {
     /// Show what each term adds to each score, and why chunks were refused; also without hits
     #[arg(long)]
     pub explain: bool,
+    /// Who reads.
+    #[command(flatten)]
+    pub reader: ReaderArgs,
 }
 
 /// List the published generations, newest first.
@@ -139,6 +147,9 @@ pub struct LogArgs {
     /// Show at most N generations [default: all]
     #[arg(short = 'n', long, value_name = "N")]
     pub limit: Option<u64>,
+    /// Who reads.
+    #[command(flatten)]
+    pub reader: ReaderArgs,
 }
 
 /// List what changed from one generation to another.
@@ -153,6 +164,9 @@ pub struct DiffArgs {
     /// The generation to compare it with
     #[arg(value_name = "G2")]
     pub to: u64,
+    /// Who reads.
+    #[command(flatten)]
+    pub reader: ReaderArgs,
 }
 
 /// Show one generation and what it changed.
@@ -164,6 +178,9 @@ pub struct ShowArgs {
     /// The generation's number
     #[arg(value_name = "G")]
     pub generation: u64,
+    /// Who reads.
+    #[command(flatten)]
+    pub reader: ReaderArgs,
 }
 
 /// Ask the store with read-only SQL.
@@ -194,6 +211,9 @@ pub struct SqlArgs {
     /// Run a named audit
     #[arg(long, value_name = "NAME")]
     pub audit: Option<String>,
+    /// Who reads.
+    #[command(flatten)]
+    pub reader: ReaderArgs,
 }
 
 fn parse_finite(text: &str) -> Result<f64, String> {

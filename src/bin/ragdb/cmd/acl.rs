@@ -8,7 +8,6 @@ use serde::Serialize;
 use crate::args::{AclArgs, AclChangeArgs, AclCommand, AclExplainArgs, AclListArgs, AclLogArgs};
 use crate::context::Context;
 use crate::exit::{Outcome, Stop};
-use crate::reader;
 use crate::render::{Align, Role, Screen, Table, View, clean, counted, optional};
 
 /// Runs the verb.
@@ -217,7 +216,7 @@ impl View for ListView {
 }
 
 fn explain(args: &AclExplainArgs, context: &mut Context) -> Result<Outcome, Stop> {
-    let principal = reader::principal(&args.reader)?;
+    let principal = args.reader.principal()?;
     let explanation = context.open_read_only()?.explain_access(&args.document, &principal)?;
     let view = ExplainView::from(explanation);
     context.print(&view)?;

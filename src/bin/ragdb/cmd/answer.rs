@@ -23,6 +23,7 @@ const INSTEAD: &str = "answer without keeping it: --no-record";
 
 /// Runs the verb.
 pub fn run(args: &AnswerArgs, context: &mut Context) -> Result<Outcome, Stop> {
+    let reader = args.reader.principal()?;
     let settings = context.config()?.map(|config| config.answer).unwrap_or_default();
     let synthesiser = synthesiser(&args.model, &settings, context)?;
     let store = if args.no_record { context.open_read_only()? } else { context.open_to_record(INSTEAD)? };
@@ -38,14 +39,14 @@ pub fn run(args: &AnswerArgs, context: &mut Context) -> Result<Outcome, Stop> {
         allow_unverified_source: args.allow_unverified_source,
         ..AnswerRequest::new(args.query.join(" "), synthesiser.as_ref())
     };
-    let answer = store.answer(&Principal::operator(), &request)?;
+    let answer = store.answer(&reader, &request)?;
     let answer_id = if args.no_record {
         None
     } else {
-        Some(record(&store, &answer, synthesiser.name()).map_err(|stop| unwritable(stop, INSTEAD))?)
+        Some(record(&store, &reader, &answer, synthesiser.name()).map_err(|stop| unwritable(stop, INSTEAD))?)
     };
     if let Some(path) = &args.receipt {
-        receipt::write(path, &store, &answer.manifest, &answer.verification, &context.db)?;
+        receipt::write(path, &store, &reader, &answer.manifest, &answer.verification, &context.db)?;
     }
     let view = AnswerView::new(answer, synthesiser.name(), answer_id);
     context.print(&view)?;
@@ -58,13 +59,11 @@ pub fn run(args: &AnswerArgs, context: &mut Context) -> Result<Outcome, Stop> {
     Ok(Outcome::of(view.answered))
 }
 
-fn record(store: &Store, answer: &ragdb::Answer, synthesiser: &str) -> Result<String, Stop> {
-    store.record_run(&Principal::operator(), &answer.manifest)?;
+fn record(store: &Store, reader: &Principal, answer: &ragdb::Answer, synthesiser: &str) -> Result<String, Stop> {
+    store.record_run(reader, &answer.manifest)?;
     let (stop_reason, calls) = (Some(answer.stop_reason.as_str()), Some(answer.calls));
-    Ok(store.record_answer(
-        &Principal::operator(),
-        &AnswerRecord { verification: &answer.verification, synthesiser, stop_reason, calls },
-    )?)
+    Ok(store
+        .record_answer(reader, &AnswerRecord { verification: &answer.verification, synthesiser, stop_reason, calls })?)
 }
 
 /// A model where one is named, else the sentences of the sources.

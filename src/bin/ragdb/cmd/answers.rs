@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ragdb::{Impact, Principal, StoredAnswer};
+use ragdb::{Impact, StoredAnswer};
 use serde::Serialize;
 
 use crate::args::AnswersArgs;
@@ -14,11 +14,12 @@ use crate::render::{Align, Role, Screen, Table, View, clean, optional, short};
 pub fn run(args: &AnswersArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let store = context.open_read_only()?;
     if args.impact {
-        let view = ImpactView { impact: store.impact(&Principal::operator())?.iter().map(ImpactLine::from).collect() };
+        let view =
+            ImpactView { impact: store.impact(&args.reader.principal()?)?.iter().map(ImpactLine::from).collect() };
         context.print(&view)?;
         return Ok(Outcome::of(view.impact.is_empty()));
     }
-    let answers = store.answers(&Principal::operator(), args.limit.unwrap_or(u64::MAX))?;
+    let answers = store.answers(&args.reader.principal()?, args.limit.unwrap_or(u64::MAX))?;
     if answers.is_empty() && !context.json {
         context.note("no answer is kept");
     }

@@ -4,7 +4,7 @@ mod lock;
 
 use std::io;
 
-use ragdb::{CiteStatus, Cited, Error, Manifest, Principal};
+use ragdb::{CiteStatus, Cited, Error, Manifest};
 use serde::Serialize;
 
 use crate::args::{CiteArgs, CiteCommand};
@@ -57,16 +57,16 @@ pub fn run(args: &CiteArgs, context: &mut Context) -> Result<Outcome, Stop> {
         (None, Some(reference)) => reference,
         (None, None) => return Err(Stop::Usage("name a reference, or lock or check folders".into())),
     };
+    let reader = args.reader.principal()?;
     let store = context.open_read_only()?;
     let cited = match &args.run {
-        Some(run) => Cited {
-            reference: reference.clone(),
-            ..store.cite(&Principal::operator(), shown(&store.run(&Principal::operator(), run)?, reference)?)?
-        },
+        Some(run) => {
+            Cited { reference: reference.clone(), ..store.cite(&reader, shown(&store.run(&reader, run)?, reference)?)? }
+        }
         None if is_label(reference) => {
             return Err(Stop::Usage(format!("{reference} is a label of a run; name the run with --run ID")));
         }
-        None => store.cite(&Principal::operator(), reference)?,
+        None => store.cite(&reader, reference)?,
     };
     let view = CiteView::from(cited);
     context.print(&view)?;

@@ -60,14 +60,14 @@ struct EventView {
 
 /// Runs the verb.
 pub fn run(args: &ContextArgs, context: &mut Context) -> Result<Outcome, Stop> {
-    let request = request(args, context)?;
+    let (request, reader) = (request(args, context)?, args.reader.principal()?);
     let evidence = match &args.manifest {
         Some(path) => {
-            let evidence = context.open_read_only()?.context(&Principal::operator(), &request)?;
+            let evidence = context.open_read_only()?.context(&reader, &request)?;
             files::write(path, &evidence.manifest.to_json(), "--manifest", &context.db)?;
             evidence
         }
-        None => recorded(&request, context)?,
+        None => recorded(&reader, &request, context)?,
     };
     let outcome = Outcome::of(!evidence.manifest.shown.is_empty());
     if context.json {
@@ -107,10 +107,10 @@ fn request(args: &ContextArgs, context: &Context) -> Result<ContextRequest, Stop
 const INSTEAD: &str = "write the run to a file with --manifest FILE";
 
 /// Evidence whose run is in the store.
-fn recorded(request: &ContextRequest, context: &Context) -> Result<Evidence, Stop> {
+fn recorded(reader: &Principal, request: &ContextRequest, context: &Context) -> Result<Evidence, Stop> {
     let store = context.open_to_record(INSTEAD)?;
-    let evidence = store.context(&Principal::operator(), request)?;
-    store.record_run(&Principal::operator(), &evidence.manifest).map_err(|error| unwritable(error.into(), INSTEAD))?;
+    let evidence = store.context(reader, request)?;
+    store.record_run(reader, &evidence.manifest).map_err(|error| unwritable(error.into(), INSTEAD))?;
     Ok(evidence)
 }
 

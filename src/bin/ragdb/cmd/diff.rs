@@ -1,6 +1,5 @@
 //! `ragdb diff`: what changed from one generation to another.
 
-use ragdb::Principal;
 use std::io;
 
 use crate::args::DiffArgs;
@@ -10,7 +9,7 @@ use crate::render::{ChangesView, Screen, View};
 
 /// Runs the verb.
 pub fn run(args: &DiffArgs, context: &mut Context) -> Result<Outcome, Stop> {
-    let diff = context.open_read_only()?.diff(&Principal::operator(), args.from, args.to)?;
+    let diff = context.open_read_only()?.diff(&args.reader.principal()?, args.from, args.to)?;
     context.print(&ChangesView::from(&diff))?;
     Ok(Outcome::Done)
 }

@@ -1,6 +1,5 @@
 //! `ragdb log`: the published generations, newest first.
 
-use ragdb::Principal;
 use std::io;
 
 use serde::Serialize;
@@ -17,7 +16,7 @@ struct LogView {
 
 /// Runs the verb.
 pub fn run(args: &LogArgs, context: &mut Context) -> Result<Outcome, Stop> {
-    let generations = context.open_read_only()?.log(&Principal::operator(), args.limit)?;
+    let generations = context.open_read_only()?.log(&args.reader.principal()?, args.limit)?;
     if generations.is_empty() && !context.json {
         context.note("nothing has been published yet");
     }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ragdb::{ExpectedPolicy, Principal, SearchRequest};
+use ragdb::{ExpectedPolicy, SearchRequest};
 
 use crate::args::SearchArgs;
 use crate::context::Context;
@@ -29,7 +29,7 @@ pub fn run(args: &SearchArgs, context: &mut Context) -> Result<Outcome, Stop> {
         explain: args.explain,
         ..SearchRequest::new(args.query.join(" "))
     };
-    let result = context.open_read_only()?.search(&Principal::operator(), &request)?;
+    let result = context.open_read_only()?.search(&args.reader.principal()?, &request)?;
     let found = !result.hits.is_empty();
     let (refused, ranks) = (result.refused.len(), result.term_count > 0);
     let unsafe_left = result.unsafe_left;

@@ -1,6 +1,5 @@
 //! `ragdb show`: one generation and what it changed.
 
-use ragdb::Principal;
 use std::io;
 
 use serde::Serialize;
@@ -20,7 +19,7 @@ struct ShowView {
 
 /// Runs the verb.
 pub fn run(args: &ShowArgs, context: &mut Context) -> Result<Outcome, Stop> {
-    let detail = context.open_read_only()?.show(&Principal::operator(), args.generation)?;
+    let detail = context.open_read_only()?.show(&args.reader.principal()?, args.generation)?;
     context.print(&ShowView {
         generation: (&detail.generation).into(),
         changes: (&detail.changes).into(),

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal, Read};
 
-use ragdb::{Audit, Principal, SqlResult, SqlValue};
+use ragdb::{Audit, SqlResult, SqlValue};
 use serde::{Serialize, Serializer};
 
 use crate::args::SqlArgs;
@@ -18,12 +18,21 @@ pub fn run(args: &SqlArgs, context: &mut Context) -> Result<Outcome, Stop> {
     if args.audits {
         return list_audits(args, context);
     }
+    let reader = args.reader.principal()?;
     let query = match (&args.audit, &args.query) {
-        (Some(name), _) => audit(name)?.sql.to_owned(),
+        (Some(name), _) => {
+            let audit = audit(name)?;
+            if audit.operator_only && !reader.is_operator() {
+                let message =
+                    format!("the audit {name} is about more than what somebody may read; it is the operator's");
+                return Err(Stop::Usage(message));
+            }
+            audit.sql.to_owned()
+        }
         (None, Some(query)) => query.clone(),
         (None, None) => from_standard_input()?,
     };
-    print(context.open_read_only()?.sql(&Principal::operator(), &query)?, args, context)
+    print(context.open_read_only()?.sql(&reader, &query)?, args, context)
 }
 
 /// Lists the named audits: in a table with what they answer, as exact data with their SQL as well.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ragdb::{ChunkSettings, Error, Principal, SourceStatus, Status, Store};
+use ragdb::{ChunkSettings, Error, SourceStatus, Status, Store};
 use serde::Serialize;
 
 use super::sync::{declared, planned_counts};
@@ -59,9 +59,11 @@ struct Refused {
 /// Runs the verb.
 pub fn run(args: &StatusArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let store = context.open_read_only()?;
-    let pending = if args.no_plan { None } else { Some(pending(&store, context)?) };
+    let reader = args.reader.principal()?;
+    let plans = !args.no_plan && reader.is_operator();
+    let pending = if plans { Some(pending(&store, context)?) } else { None };
     let path = context.db.display().to_string();
-    let view = StatusView { path, pending, ..StatusView::from(store.status(&Principal::operator())?) };
+    let view = StatusView { path, pending, ..StatusView::from(store.status(&reader)?) };
     context.print(&view)?;
     Ok(Outcome::Done)
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ragdb::{AnswerFormat, AnswerRecord, Manifest, Principal, ProposedAnswer, Verification, VerifyRequest};
+use ragdb::{AnswerFormat, AnswerRecord, Manifest, ProposedAnswer, Verification, VerifyRequest};
 use serde::Serialize;
 
 use crate::args::{Form, VerifyArgs};
@@ -24,10 +24,11 @@ pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome, Stop> {
     if let (None, None, Some(path)) = (&args.run, &args.manifest, &args.receipt) {
         return receipt::check(path, &args.root, context);
     }
+    let reader = args.reader.principal()?;
     let recorded = args.run.is_some() && !args.no_record;
     let store = if recorded { context.open_to_record(INSTEAD)? } else { context.open_read_only()? };
     let manifest = match (&args.run, &args.manifest) {
-        (Some(run), _) => store.run(&Principal::operator(), run)?,
+        (Some(run), _) => store.run(&reader, run)?,
         (None, Some(path)) => Manifest::from_json(&files::read(path)?)?,
         (None, None) => return Err(Stop::Usage("name a run with --run or --manifest".into())),
     };
@@ -38,16 +39,16 @@ pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome, Stop> {
     request.normalise = args.normalise.list();
     request.least_support = args.min_support;
     request.allow_unverified_source = args.allow_unverified_source;
-    let verification = store.verify(&Principal::operator(), &request)?;
+    let verification = store.verify(&reader, &request)?;
     let answer_id = if recorded {
         let (verification, synthesiser) = (&verification, "external");
         let record = AnswerRecord { verification, synthesiser, stop_reason: None, calls: None };
-        Some(store.record_answer(&Principal::operator(), &record).map_err(|error| unwritable(error.into(), INSTEAD))?)
+        Some(store.record_answer(&reader, &record).map_err(|error| unwritable(error.into(), INSTEAD))?)
     } else {
         None
     };
     if let Some(path) = &args.receipt {
-        receipt::write(path, &store, &manifest, &verification, &context.db)?;
+        receipt::write(path, &store, &reader, &manifest, &verification, &context.db)?;
     }
     let view = VerifyView::new(&verification, answer_id);
     context.print(&view)?;

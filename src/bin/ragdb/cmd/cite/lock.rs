@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ragdb::{LinkStatus, LockReport, LockedLink, Principal};
+use ragdb::{LinkStatus, LockReport, LockedLink};
 use serde::Serialize;
 
 use crate::args::{CiteCheckArgs, CiteLockArgs};
@@ -89,13 +89,13 @@ impl LockView {
 
 /// Runs `cite lock`.
 pub fn lock(args: &CiteLockArgs, context: &mut Context) -> Result<Outcome, Stop> {
-    let report = context.open_read_only()?.lock_citations(&Principal::operator(), &args.folders)?;
+    let report = context.open_read_only()?.lock_citations(&args.reader.principal()?, &args.folders)?;
     finish(&LockView::of(report, "locked"), context)
 }
 
 /// Runs `cite check`.
 pub fn check(args: &CiteCheckArgs, context: &mut Context) -> Result<Outcome, Stop> {
-    let report = context.open_read_only()?.check_citations(&Principal::operator(), &args.folders, args.reanchor)?;
+    let report = context.open_read_only()?.check_citations(&args.reader.principal()?, &args.folders, args.reanchor)?;
     finish(&LockView::of(report, "current"), context)
 }
 

@@ -16,11 +16,12 @@ use crate::render::{Role, Screen, View, clean};
 pub fn write(
     path: &Path,
     store: &Store,
+    reader: &Principal,
     manifest: &Manifest,
     verification: &Verification,
     db: &Path,
 ) -> Result<(), Stop> {
-    let generation = store.show(&Principal::operator(), verification.generation)?.generation;
+    let generation = store.show(reader, verification.generation)?.generation;
     let receipt = Receipt::from_verification(manifest, verification, &generation.digest)?;
     files::write(path, &receipt.to_json(), "--receipt", db)
 }
