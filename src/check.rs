@@ -3,6 +3,7 @@
 //! What can be computed from something else is computed again: digests, ids, compositions, counts, postings, bounds.
 //! A row that does not fit is named; docs/cli.md lists the columns that nothing can be compared with.
 
+mod access;
 mod chain;
 mod postings;
 mod rebuild;
@@ -109,6 +110,7 @@ impl Store {
                 of(conn, "tombstones", "tombstones", rows::tombstones),
                 of(conn, "generations", "generations", chain::generations),
                 of(conn, "index", "postings", postings::index),
+                of(conn, "access", "rules", access::access),
             ])
         })?;
         if request.sources {

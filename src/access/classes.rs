@@ -255,7 +255,7 @@ pub(crate) fn outcome(before: &Rule, after: &Rule) -> (Vec<Member>, Vec<Member>)
 }
 
 /// The row of a class.
-pub(super) fn row(class_no: i64, key: ClassKey, effective: Effective) -> ClassRow {
+pub(crate) fn row(class_no: i64, key: ClassKey, effective: Effective) -> ClassRow {
     let Effective { rule, visibility, groups, notes } = effective;
     ClassRow { class_no, key, rule, visibility, groups, notes }
 }

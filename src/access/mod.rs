@@ -11,7 +11,7 @@ pub(crate) mod history;
 mod rule;
 mod scope;
 
-pub(crate) use classes::{Grounds, Update, differs, outcome};
+pub(crate) use classes::{Grounds, Update, differs, outcome, row};
 pub(crate) use rule::narrowing;
 pub(crate) use scope::{Scope, Seen};
 

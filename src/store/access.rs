@@ -201,6 +201,23 @@ pub(crate) fn keys(conn: &Connection) -> Result<HashMap<i64, ClassKey>> {
     Ok(classes(conn)?.into_iter().map(|class| (class.class_no, class.key)).collect())
 }
 
+/// Rows that no rule can come from, in words.
+pub(crate) fn strays(conn: &Connection) -> Result<Vec<String>> {
+    let mut strays = Vec::new();
+    for (table, sql) in [
+        ("acl_members", "SELECT count(*) FROM acl_members WHERE class_no = 0"),
+        ("acl_classes", "SELECT count(*) <> 1 FROM acl_classes WHERE class_no = 0 AND class_key = '{}'"),
+        ("acl_epochs", "SELECT count(*) <> coalesce(max(epoch), 0) FROM acl_epochs"),
+    ] {
+        let found: i64 = conn.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+        if found > 0 {
+            let what = if table == "acl_epochs" { "a number is missing" } else { "class 0 is not as it was made" };
+            strays.push(format!("{table}: {what}"));
+        }
+    }
+    Ok(strays)
+}
+
 /// How many documents each class has now.
 pub(crate) fn document_counts(conn: &Connection) -> Result<HashMap<i64, u64>> {
     let sql = "SELECT class_no, count(*) FROM documents GROUP BY class_no";

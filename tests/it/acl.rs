@@ -283,3 +283,66 @@ fn rules_are_listed_by_source() {
     assert!(AclChange::user("docs", " ").is_err() && AclChange::group("docs", "a\n").is_err());
     assert!(AclChange::user("docs", "u").unwrap().with_reason(" ").is_err());
 }
+
+#[rstest]
+#[case::a_member_for_auditors_alone(
+    "INSERT INTO acl_members SELECT class_no, 'allow', 'user', 'eve' FROM acl_classes WHERE source_id = 'docs'",
+    "class 1 of source docs: settings.acl has another rule, or none"
+)]
+#[case::a_member_less(
+    "DELETE FROM acl_members WHERE name = 'hr'",
+    "its rule lets in others than source, front matter and acts do"
+)]
+#[case::a_rule_for_reads_alone(
+    "UPDATE settings SET value = replace(value, '\"hr\"', '\"eve\"') WHERE key = 'acl'",
+    "of source staff: settings.acl has another rule"
+)]
+#[case::no_copy("DELETE FROM settings WHERE key = 'acl'", "of source docs: settings.acl has another rule, or none")]
+#[case::a_copy_that_is_none(
+    "UPDATE settings SET value = '[]' WHERE key = 'acl'",
+    "settings.acl does not begin with the class of documents without a rule"
+)]
+#[case::a_class_that_only_reads_know(
+    "UPDATE settings SET value = replace(value, '\"class_no\":3', '\"class_no\":33') WHERE key = 'acl'",
+    "class 33: settings.acl has it, acl_classes has not"
+)]
+#[case::a_time("UPDATE acl_classes SET valid_until = NULL", "its rule lets in others")]
+#[case::a_note("UPDATE acl_classes SET notes = '[\"all is well\"]'", "its row is not what source")]
+#[case::a_visibility("UPDATE acl_classes SET visibility = 'public'", "its row is not what source")]
+#[case::a_source("UPDATE sources SET visibility = 'public', groups = '[]'", "its rule lets in others")]
+#[case::an_act("UPDATE acl_acts SET effect = 'allow'", "class 6 of source staff: its rule lets in others")]
+#[case::a_forgotten_act("DELETE FROM acl_acts", "(pay.md): it is in class 6 of source staff, where it does not belong")]
+#[case::a_document_in_another_class(
+    "UPDATE documents SET class_no = 2 WHERE path = 'keys.md'",
+    "(keys.md): it is in class 2 of source docs, where it does not belong"
+)]
+#[case::its_chunks_in_another_class(
+    "UPDATE documents SET class_no = 2 WHERE path = 'keys.md'",
+    "(keys.md): its number is not one of its class"
+)]
+#[case::other_front_matter(
+    "UPDATE documents SET front_matter = '{\"groups\": 7}' WHERE path = 'suit.md'",
+    "(suit.md): groups is 7; it must be a name or a list of names"
+)]
+#[case::numbers_that_will_be_used_again("UPDATE acl_classes SET next_chunk = 0", "its number is not one of its class")]
+#[case::a_segment_of_another_class(
+    "UPDATE segments SET class_no = 5 WHERE class_no = 1",
+    "its chunk numbers are not those of class 5"
+)]
+#[case::a_member_of_no_rule("INSERT INTO acl_members VALUES (0, 'allow', 'everyone', '')", "acl_members: class 0")]
+#[case::a_missing_epoch("UPDATE acl_epochs SET epoch = 7 WHERE epoch = 1", "acl_epochs: a number is missing")]
+#[case::an_epoch_too_few("UPDATE generations SET acl_epoch = 9", "acl_epochs ends with 2")]
+fn what_was_changed_by_hand_is_named(#[case] sql: &str, #[case] problem: &str) {
+    let world = world();
+    let store = world.store();
+    grant(&store, AclChange::group("docs", "ops").unwrap());
+    store.revoke(&AclChange::user("staff", "mallory").unwrap()).unwrap();
+    store.revoke(&AclChange::user("pay.md", "eve").unwrap()).unwrap();
+    assert_sound(&store);
+    let conn = rusqlite::Connection::open(world.db()).unwrap();
+    conn.pragma_update(None, "foreign_keys", false).unwrap();
+    assert!(conn.execute(sql, []).unwrap() > 0, "{sql}");
+    let report = store.check(&ragdb::CheckRequest { deep: false, sources: false }).unwrap();
+    let check = report.checks.iter().find(|check| check.name == "access").unwrap();
+    assert!(check.problems.iter().any(|found| found.contains(problem)), "{sql}: {:#?}", check.problems);
+}

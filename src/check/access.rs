@@ -1,0 +1,121 @@
+//! The rules of access: what reads use against what auditors see, and both against what they come from.
+
+use std::collections::HashMap;
+
+use super::Findings;
+use crate::access::{Grounds, differs, narrowing, row};
+use crate::error::Result;
+use crate::model::DocumentId;
+use crate::model::rule::ClassKey;
+use crate::store::access::{self, ClassRow, ClassRule};
+use crate::store::documents::DocumentRow;
+use crate::store::postings::PostingReader;
+use crate::store::{self, Connection, classes};
+
+/// Every class has the rule that it comes from, in both places; every document is in its class, and so are its chunks.
+pub(super) fn access(conn: &Connection, findings: &mut Findings) -> Result<()> {
+    let rows = access::classes(conn)?;
+    findings.count = rows.len() as u64;
+    in_force(conn, &rows, findings)?;
+    let grounds = Grounds::read(conn)?;
+    for class in &rows {
+        let expected = row(class.class_no, class.key.clone(), grounds.rule(&class.key));
+        findings.expect(!differs(&class.rule, &expected.rule), || {
+            format!("{}: its rule lets in others than source, front matter and acts do", named(class))
+        });
+        findings.expect(differs(&class.rule, &expected.rule) || *class == expected, || {
+            format!("{}: its row is not what source, front matter and acts make of it", named(class))
+        });
+    }
+    for stray in access::strays(conn)? {
+        findings.expect(false, || stray);
+    }
+    documents(conn, &rows, &grounds, findings)?;
+    for segment in PostingReader::new(conn)?.all_segments()? {
+        let last = segment.first_chunk + i64::from(segment.chunks) - 1;
+        let own = [segment.first_chunk, last.max(segment.first_chunk)].map(classes::class_of);
+        findings.expect(own == [segment.class_no; 2], || {
+            format!("segment {}: its chunk numbers are not those of class {}", segment.segment, segment.class_no)
+        });
+    }
+    let (epoch, head) = (access::epoch(conn)?, store::generations::head(conn)?);
+    findings.expect(head.as_ref().is_none_or(|head| head.acl_epoch <= epoch), || {
+        format!("acl_epochs ends with {epoch}, and the newest generation was published under a later one")
+    });
+    Ok(())
+}
+
+/// What reads use is what stands in `acl_classes` and `acl_members`.
+fn in_force(conn: &Connection, rows: &[ClassRow], findings: &mut Findings) -> Result<()> {
+    let rules = access::rules(conn)?;
+    findings.expect(rules.first() == Some(&ClassRule::unruled()), || {
+        "settings.acl does not begin with the class of documents without a rule".into()
+    });
+    let mut used: HashMap<i64, ClassRule> = rules.into_iter().skip(1).map(|rule| (rule.class_no, rule)).collect();
+    for class in rows {
+        let found = used.remove(&class.class_no);
+        let same = found.is_some_and(|found| found.rule == class.rule && found.source_id == class.key.source_id);
+        findings.expect(same, || format!("{}: settings.acl has another rule, or none", named(class)));
+    }
+    for class_no in used.keys() {
+        findings.expect(false, || format!("class {class_no}: settings.acl has it, acl_classes has not"));
+    }
+    Ok(())
+}
+
+/// Each document is in the class that its source, its front matter and its acts put it in.
+fn documents(conn: &Connection, rows: &[ClassRow], grounds: &Grounds, findings: &mut Findings) -> Result<()> {
+    let alone = access::documents_with_acts(conn)?;
+    let by_number: HashMap<i64, &ClassRow> = rows.iter().map(|class| (class.class_no, class)).collect();
+    let mut behind = HashMap::new();
+    store::documents::for_each(conn, |number, document| {
+        let place = || format!("document {} ({})", document.document_id, document.path);
+        if document.class_no != 0 {
+            match by_number.get(&document.class_no) {
+                None => findings.expect(false, || format!("{}: its class is missing", place())),
+                Some(class) => {
+                    let own = alone.contains(&document.document_id).then_some(document.document_id);
+                    let key = key_of(&document, own, grounds);
+                    findings.expect(key.as_ref() == Ok(&class.key), || match key {
+                        Ok(_) => format!("{}: it is in {}, where it does not belong", place(), named(class)),
+                        Err(message) => format!("{}: {message}", place()),
+                    });
+                }
+            }
+        }
+        let behind = match behind.get(&document.class_no) {
+            Some(&behind) => behind,
+            None => {
+                let next = classes::next_chunk(conn, document.class_no)?;
+                behind.insert(document.class_no, next);
+                next
+            }
+        };
+        let own = classes::first_chunk(document.class_no)..behind;
+        for chunk in store::chunks::of_document(conn, number)? {
+            findings.expect(own.contains(&chunk.chunk_no), || {
+                format!("chunk {} ({}): its number is not one of its class", chunk.id(), document.path)
+            });
+        }
+        Ok(())
+    })
+}
+
+/// The key of the class that a document belongs to, or why its front matter has none.
+fn key_of(
+    document: &DocumentRow,
+    alone: Option<DocumentId>,
+    grounds: &Grounds,
+) -> std::result::Result<ClassKey, String> {
+    let fields = match &document.front_matter {
+        Some(json) => serde_json::from_str(json).map_err(|_| "its front matter is no JSON object".to_owned())?,
+        None => None,
+    };
+    let tenant = grounds.source(&document.source_id).map(|source| source.tenant.as_str());
+    let narrowing = narrowing(fields.as_ref(), tenant.filter(|tenant| !tenant.is_empty()))?;
+    Ok(ClassKey::new(&document.source_id, narrowing, alone))
+}
+
+fn named(class: &ClassRow) -> String {
+    format!("class {} of source {}", class.class_no, class.key.source_id)
+}
