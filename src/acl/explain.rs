@@ -95,14 +95,14 @@ fn came_about(conn: &Connection, class: &ClassRow, document_id: &str, steps: &mu
     let declared = match grounds.source(source_id) {
         None => format!("{source_id} is declared no longer"),
         Some(source) => {
-            let mut words = format!("{source_id} is {}", source.visibility.as_str());
+            let mut words = vec![format!("{source_id} is {}", source.visibility.as_str())];
             if !source.tenant.is_empty() {
-                words += &format!(", of tenant {:?}", source.tenant);
+                words.push(format!("of tenant {:?}", source.tenant));
             }
             if !source.groups.is_empty() {
-                words += &format!(", for {}", listed(source.groups.iter().cloned().map(Member::Group)));
+                words.push(format!("for {}", listed(source.groups.iter().cloned().map(Member::Group))));
             }
-            words
+            words.join(", ")
         }
     };
     steps.push(AccessStep::tells("source", declared));
@@ -114,14 +114,14 @@ fn came_about(conn: &Connection, class: &ClassRow, document_id: &str, steps: &mu
     let acts = if acts.is_empty() { "nothing was granted or revoked".to_owned() } else { acts.join("; ") };
     steps.push(AccessStep::tells("acts", acts));
     let Rule { allow, deny, .. } = &class.rule;
-    let mut rule = match allow.as_slice() {
+    let mut rule = vec![match allow.as_slice() {
         [] => "lets nobody in".to_owned(),
         allow => format!("lets in {}", listed(allow.iter().cloned())),
-    };
+    }];
     if !deny.is_empty() {
-        rule += &format!("; keeps out {}", listed(deny.iter().cloned()));
+        rule.push(format!("keeps out {}", listed(deny.iter().cloned())));
     }
-    steps.push(AccessStep::tells("rule", rule));
+    steps.push(AccessStep::tells("rule", rule.join("; ")));
     steps.extend(class.notes.iter().map(|note| AccessStep::tells("note", note)));
     Ok(())
 }
@@ -181,9 +181,10 @@ fn read_by(rule: &Rule, principal: &Principal) -> (bool, String) {
         .collect();
     if rule.tenant != *tenant {
         let words = format!("{} is of tenant {tenant:?}, the rule is that of {:?}", who(principal), rule.tenant);
-        return match rule.allow.contains(&Member::Everyone) {
-            true => (true, format!("{words}; anyone is let in")),
-            false => (false, words),
+        return if rule.allow.contains(&Member::Everyone) {
+            (true, format!("{words}; anyone is let in"))
+        } else {
+            (false, words)
         };
     }
     if let Some(member) = own.iter().find(|member| rule.deny.contains(member)) {

@@ -83,13 +83,12 @@ fn documents(conn: &Connection, rows: &[ClassRow], grounds: &Grounds, findings: 
                 }
             }
         }
-        let behind = match behind.get(&document.class_no) {
-            Some(&behind) => behind,
-            None => {
-                let next = classes::next_chunk(conn, document.class_no)?;
-                behind.insert(document.class_no, next);
-                next
-            }
+        let behind = if let Some(&behind) = behind.get(&document.class_no) {
+            behind
+        } else {
+            let next = classes::next_chunk(conn, document.class_no)?;
+            behind.insert(document.class_no, next);
+            next
         };
         let own = classes::first_chunk(document.class_no)..behind;
         for chunk in store::chunks::of_document(conn, number)? {
