@@ -91,6 +91,12 @@ pub(crate) fn record(conn: &Connection, class_no: i64, generation: u64, mut chan
     Ok(())
 }
 
+/// The newest generation that changed a class.
+pub(crate) fn newest_generation(conn: &Connection, class_no: i64) -> Result<Option<u64>> {
+    let sql = "SELECT max(generation) FROM class_generations WHERE class_no = ?1";
+    Ok(conn.prepare_cached(sql)?.query_row([class_no], |row| row.get(0))?)
+}
+
 /// The numbers of classes, as statements take them.
 pub(super) fn listed(classes: &[i64]) -> String {
     serde_json::Value::from(classes).to_string()

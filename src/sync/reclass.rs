@@ -9,7 +9,7 @@ use crate::store::record::DocumentChange;
 use crate::store::{Connection, chunks, documents, generations, settings};
 
 /// Moves a document to a class, inside the caller's write transaction. Texts, ids and generations stay as they are; what
-/// the move means for both classes is noted with the newest generation.
+/// the move means for both classes is noted with the newest generation of each.
 ///
 /// # Errors
 /// [`Error::Damaged`] where the stored text is not what was indexed.
@@ -60,6 +60,10 @@ pub(crate) fn reclass(tx: &Connection, document_no: i64, class_no: i64) -> Resul
     let mut entered = ClassChange::default();
     (entered.documents.added, entered.chunks.added) = (1, moved);
     entered.changes.push((id, DocumentChange { removed: Vec::new(), added: ids }.digest()));
-    classes::record(tx, row.class_no, head.number, left)?;
-    classes::record(tx, class_no, head.number, entered)
+    // With a generation that who reads the class knows already: the newest of the store may be about others alone.
+    for (class_no, change) in [(row.class_no, left), (class_no, entered)] {
+        let known = classes::newest_generation(tx, class_no)?.unwrap_or(row.generation_updated);
+        classes::record(tx, class_no, known, change)?;
+    }
+    Ok(())
 }

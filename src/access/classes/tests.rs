@@ -126,7 +126,7 @@ fn a_source_that_goes_takes_its_readers_along() {
         update.finish("sync")?;
 
         let update = Update::begin(tx, None)?;
-        let record = "INSERT INTO class_generations VALUES (1, 1, 0, 0, 1, 0, 0, 0)";
+        let record = "INSERT INTO class_generations VALUES (1, 1, 0, 0, 1, 0, 0, 0, printf('%064d', 0))";
         tx.execute_batch(&format!("DELETE FROM documents; {record}"))?;
         sources::delete(tx, docs)?;
         let report = update.finish("sync")?;

@@ -3,7 +3,8 @@
 use std::fmt::Debug;
 
 use ragdb::{
-    AnswerRequest, ContextRequest, Extractive, Manifest, Principal, ProposedAnswer, SearchRequest, Store, VerifyRequest,
+    AclChange, AnswerRequest, ContextRequest, Extractive, Manifest, Principal, ProposedAnswer, SearchRequest, Store,
+    VerifyRequest,
 };
 use rstest::rstest;
 
@@ -221,4 +222,40 @@ fn an_empty_store_and_a_closed_one_look_alike() {
     let manifest: Manifest =
         closed.store().context(&alice(), &ContextRequest::new("salaries")).expect("evidence of nothing").manifest;
     assert_eq!((manifest.generation, manifest.shown.len()), (0, 0));
+}
+
+#[test]
+fn what_is_granted_and_revoked_is_seen_alike_whatever_others_have() {
+    let granted = |house: House, document: &str| {
+        let store = house.store();
+        store.grant(&AclChange::user("staff:leave.md", "zoe").unwrap()).expect("it is granted");
+        store.grant(&AclChange::user(document, "zoe").unwrap()).expect("it is granted");
+        store.revoke(&AclChange::user("staff:new.md", "zoe").unwrap()).expect("it is revoked");
+        house
+    };
+    let (plain, crowded) = (granted(plain(), "staff:notes.md"), granted(crowded(), "staff:notes.md"));
+    let ids = chunk_ids(&crowded);
+    for reader in [alice(), Principal::new("acme", "zoe").unwrap(), Principal::public()] {
+        assert_same(&observe(&plain, &reader, &ids), &observe(&crowded, &reader, &ids));
+    }
+}
+
+#[test]
+fn citations_of_what_may_not_be_read_are_locked_like_those_of_nothing() {
+    let house = crowded();
+    let prose = |text: &str| house.write("prose/page.md", text);
+    let folders = [house.path().join("prose")];
+    let locked = |text: &str, path: &str| {
+        prose(text);
+        let report = house.store().lock_citations(&alice(), &folders).expect("it locks");
+        format!("{:?}", report.links).replace(path, "PATH")
+    };
+    assert_eq!(locked("See salaries.md#L3.\n", "salaries.md"), locked("See nothing.md#L3.\n", "nothing.md"));
+    assert_eq!(locked("See hr:7.md#L3.\n", "hr:7.md"), locked("See hr:x.md#L3.\n", "hr:x.md"));
+    prose("See keys.md#L3.\n");
+    let report = house.store().lock_citations(&alice(), &folders).expect("it locks");
+    assert!(report.holds(), "the other keys.md is none of hers: {report:?}");
+    assert!(house.store().check_citations(&alice(), &folders, false).expect("it is checked").holds());
+    let operators = house.store().lock_citations(&Principal::operator(), &folders).expect("it locks");
+    assert!(operators.holds(), "one keys.md is left: {operators:?}");
 }
