@@ -13,6 +13,7 @@ use ragdb::{
 use rstest::rstest;
 use tempfile::TempDir;
 
+const OPERATOR: Principal = Principal::operator();
 const KEYS: &str = "# Keys\n\nRotate a key every 90 days.\n";
 const OTHER: &str = "# Rotation\n\nTo rotate a key takes five minutes.\n";
 const QUERY: &str = "rotate a key";
@@ -50,7 +51,7 @@ impl Place {
     }
 
     fn evidence(&self) -> Evidence {
-        self.store.context(&Principal::operator(), &ContextRequest::new(QUERY)).expect("it is a request")
+        self.store.context(&OPERATOR, &ContextRequest::new(QUERY)).expect("it is a request")
     }
 
     fn tamper(&self, sql: &str) {
@@ -103,13 +104,10 @@ fn evidence_is_what_the_files_say_and_its_record_is_kept() {
     let manifest = &evidence.manifest;
     assert_eq!(manifest.prompt_hash, ragdb::Digest::of(&evidence.prompt).to_string());
     assert_eq!(manifest.chars, evidence.prompt.chars().count());
-    assert_eq!(
-        place.store.run(&Principal::operator(), &manifest.run_id).map_err(|error| error.code()),
-        Err("not_found"),
-        "it only reads"
-    );
-    place.store.record_run(&Principal::operator(), manifest).expect("it is recorded");
-    assert_eq!(place.store.run(&Principal::operator(), &manifest.run_id[..8]).as_ref().ok(), Some(manifest));
+    let unrecorded = place.store.run(&OPERATOR, &manifest.run_id).map_err(|error| error.code());
+    assert_eq!(unrecorded, Err("not_found"), "it only reads");
+    place.store.record_run(&OPERATOR, manifest).expect("it is recorded");
+    assert_eq!(place.store.run(&OPERATOR, &manifest.run_id[..8]).as_ref().ok(), Some(manifest));
     assert_eq!(Manifest::from_json(&manifest.to_json()).as_ref().ok(), Some(manifest));
 }
 
@@ -162,14 +160,11 @@ fn no_stale_line_reaches_a_prompt(#[case] change: Change, #[case] code: &str) {
 fn child_meets_a_closed_file() {
     let path = std::env::var("RAGDB_TEST_STORE").expect("the store is named");
     let store = Store::open_read_only(Path::new(&path)).expect("it opens");
-    let evidence = store.context(&Principal::operator(), &ContextRequest::new(QUERY)).expect("it is a request");
+    let evidence = store.context(&OPERATOR, &ContextRequest::new(QUERY)).expect("it is a request");
     assert_eq!(shown(&evidence), ["other.md"]);
     assert_eq!(refused(&evidence), [("keys.md", "source_unreadable")]);
     assert!(!evidence.prompt.contains("90 days"));
-    assert_eq!(
-        store.record_run(&Principal::operator(), &evidence.manifest).map_err(|error| error.code()),
-        Err("read_only")
-    );
+    assert_eq!(store.record_run(&OPERATOR, &evidence.manifest).map_err(|error| error.code()), Err("read_only"));
     // Of a file that may not be written the verb says so, whether SQLite may write beside it or not.
     let here = Path::new(&path).parent().expect("a folder");
     let ragdb = |arguments: &[&str]| {
@@ -197,7 +192,7 @@ fn child_meets_a_closed_file() {
 #[case::open_folder(0o777)]
 fn a_file_that_may_not_be_read_is_no_evidence(#[case] folder_mode: u32) {
     let place = Place::new();
-    place.store.record_run(&Principal::operator(), &place.evidence().manifest).expect("it is recorded");
+    place.store.record_run(&OPERATOR, &place.evidence().manifest).expect("it is recorded");
     let Place { folder, store } = place;
     let path = store.path().to_owned();
     drop(store);
@@ -244,7 +239,7 @@ fn a_store_without_its_sources_needs_a_word() {
     assert_eq!(refused(&evidence), [("keys.md", "source_unavailable"), ("other.md", "source_unavailable")]);
     assert_eq!(events(&evidence.manifest), ["retrieval", "no_evidence"]);
     let request = ContextRequest { allow_unverified_source: true, ..ContextRequest::new(QUERY) };
-    let evidence = place.store.context(&Principal::operator(), &request).expect("it is a request");
+    let evidence = place.store.context(&OPERATOR, &request).expect("it is a request");
     assert_eq!(shown(&evidence), ["keys.md", "other.md"]);
     assert_eq!(evidence.blocks()[0].source, "unavailable; indexed from keys.md#L1-L3");
     assert!(evidence.manifest.unverified_source);
@@ -270,7 +265,7 @@ fn a_tampered_row_is_no_evidence(#[case] sql: &str, #[case] code: &str) {
     place.tamper(sql);
     for allow_unverified_source in [false, true] {
         let request = ContextRequest { allow_unverified_source, ..ContextRequest::new(QUERY) };
-        let evidence = place.store.context(&Principal::operator(), &request).expect("it is a request");
+        let evidence = place.store.context(&OPERATOR, &request).expect("it is a request");
         assert_eq!((shown(&evidence), refused(&evidence)), (vec!["other.md"], vec![("keys.md", code)]));
     }
 }
@@ -281,7 +276,7 @@ fn tampered_text_is_refused_also_without_its_source() {
     place.tamper("UPDATE chunks SET text = replace(text, '90', '30')");
     fs::rename(place.folder.path().join("docs"), place.folder.path().join("gone")).expect("it moves");
     let request = ContextRequest { allow_unverified_source: true, ..ContextRequest::new(QUERY) };
-    let evidence = place.store.context(&Principal::operator(), &request).expect("it is a request");
+    let evidence = place.store.context(&OPERATOR, &request).expect("it is a request");
     assert_eq!((shown(&evidence), refused(&evidence)), (vec!["other.md"], vec![("keys.md", "integrity")]));
 }
 
@@ -304,14 +299,14 @@ fn a_block_that_does_not_fit_leaves_room_for_the_next() {
     assert_eq!(shown(&all), ["long.md", "other.md"]);
     for limit in (all.manifest.chars - 600..=all.manifest.chars).step_by(40) {
         let request = ContextRequest { max_chars: limit, ..ContextRequest::new(QUERY) };
-        let evidence = place.store.context(&Principal::operator(), &request).expect("it is a request");
+        let evidence = place.store.context(&OPERATOR, &request).expect("it is a request");
         assert!(evidence.prompt.chars().count() <= limit);
         assert_eq!(evidence.blocks().len(), evidence.manifest.shown.len());
         assert_eq!(evidence.manifest.truncated, limit < all.manifest.chars);
         assert_eq!(events(&evidence.manifest).contains(&"retrieval_truncated"), evidence.manifest.truncated);
     }
     let request = ContextRequest { max_chars: all.manifest.chars - 600, ..ContextRequest::new(QUERY) };
-    let evidence = place.store.context(&Principal::operator(), &request).expect("it is a request");
+    let evidence = place.store.context(&OPERATOR, &request).expect("it is a request");
     assert_eq!((shown(&evidence), refused(&evidence)), (vec!["other.md"], vec![("long.md", "over_budget")]));
 }
 
@@ -319,18 +314,18 @@ fn a_block_that_does_not_fit_leaves_room_for_the_next() {
 fn a_budget_of_tokens_and_one_of_blocks_hold() {
     let place = Place::new();
     let request = ContextRequest { max_tokens: Some(usize::MAX), ..ContextRequest::new(QUERY) };
-    let all = place.store.context(&Principal::operator(), &request).expect("it is a request");
+    let all = place.store.context(&OPERATOR, &request).expect("it is a request");
     assert_eq!(all.manifest.tokens, Some(ApproximateTokens.count(&all.prompt)));
     let words = Words.count(&all.prompt);
     for (limit, blocks) in [(words, 2), (words - 1, 1)] {
         let counter: Option<Arc<dyn TokenCounter>> = Some(Arc::new(Words));
         let request = ContextRequest { counter, max_tokens: Some(limit), ..ContextRequest::new(QUERY) };
-        let evidence = place.store.context(&Principal::operator(), &request).expect("it is a request");
+        let evidence = place.store.context(&OPERATOR, &request).expect("it is a request");
         assert_eq!((shown(&evidence).len(), evidence.manifest.truncated), (blocks, blocks < 2));
         assert!(evidence.manifest.tokens <= Some(limit));
     }
     let request = ContextRequest { max_chunks: 1, ..ContextRequest::new(QUERY) };
-    let one = place.store.context(&Principal::operator(), &request).expect("it is a request");
+    let one = place.store.context(&OPERATOR, &request).expect("it is a request");
     assert_eq!((shown(&one), refused(&one)), (vec!["keys.md"], vec![("other.md", "over_count")]));
     assert!(!one.manifest.truncated, "no block was too long");
 }
@@ -342,20 +337,18 @@ fn a_budget_of_tokens_and_one_of_blocks_hold() {
 #[case(ContextRequest { search: SearchRequest { top_k: 0, ..SearchRequest::new(QUERY) }, ..ContextRequest::new("") }, "top_k")]
 #[case(ContextRequest { search: SearchRequest { top_k: 1001, ..SearchRequest::new(QUERY) }, ..ContextRequest::new("") }, "top_k")]
 fn a_request_that_means_nothing_is_refused(#[case] request: ContextRequest, #[case] names: &str) {
-    let error = Place::new().store.context(&Principal::operator(), &request).expect_err("it means nothing");
+    let error = Place::new().store.context(&OPERATOR, &request).expect_err("it means nothing");
     assert!(error.code() == "invalid" && error.to_string().contains(names), "{error}");
 }
 
 #[test]
 fn what_the_floor_refused_is_in_the_record() {
     let place = Place::with(&[("keys.md", KEYS), ("minutes.md", "# Minutes\n\nThe minutes of a meeting.\n")]);
-    let evidence = place
-        .store
-        .context(&Principal::operator(), &ContextRequest::new("minutes rotate a key days"))
-        .expect("it is a request");
+    let request = ContextRequest::new("minutes rotate a key days");
+    let evidence = place.store.context(&OPERATOR, &request).expect("it is a request");
     assert_eq!((shown(&evidence), refused(&evidence)), (vec!["keys.md"], vec![("minutes.md", "below_floor")]));
-    place.store.record_run(&Principal::operator(), &evidence.manifest).expect("it is recorded");
-    assert_eq!(place.store.run(&Principal::operator(), &evidence.manifest.run_id).ok(), Some(evidence.manifest));
+    place.store.record_run(&OPERATOR, &evidence.manifest).expect("it is recorded");
+    assert_eq!(place.store.run(&OPERATOR, &evidence.manifest.run_id).ok(), Some(evidence.manifest));
 }
 
 #[test]
@@ -366,8 +359,8 @@ fn unsafe_text_is_named_and_not_shown() {
     assert_eq!((shown(&evidence), refused(&evidence)), (vec!["keys.md"], vec![("evil.md", "unsafe")]));
     assert!(!evidence.prompt.contains("previous instructions"));
     assert_eq!(evidence.manifest.refused[0].score, None, "it was never scored");
-    place.store.record_run(&Principal::operator(), &evidence.manifest).expect("it is recorded");
-    assert_eq!(place.store.run(&Principal::operator(), "last").ok(), Some(evidence.manifest));
+    place.store.record_run(&OPERATOR, &evidence.manifest).expect("it is recorded");
+    assert_eq!(place.store.run(&OPERATOR, "last").ok(), Some(evidence.manifest));
 }
 
 #[test]
@@ -385,10 +378,9 @@ fn a_look_at_some_of_the_unsafe_chunks_says_so() {
 fn a_run_is_recorded_once_and_in_its_own_store() {
     let (place, other) = (Place::new(), Place::new());
     let manifest = place.evidence().manifest;
-    place.store.record_run(&Principal::operator(), &manifest).expect("it is recorded");
-    let refused = |store: &Store, manifest: &Manifest| {
-        store.record_run(&Principal::operator(), manifest).expect_err("it is refused").to_string()
-    };
+    place.store.record_run(&OPERATOR, &manifest).expect("it is recorded");
+    let refused =
+        |store: &Store, run: &Manifest| store.record_run(&OPERATOR, run).expect_err("it is refused").to_string();
     assert!(refused(&place.store, &manifest).contains("recorded already"));
     assert!(refused(&other.store, &manifest).contains("another store"));
     let changed = |change: fn(&mut Manifest)| {
@@ -403,28 +395,24 @@ fn a_run_is_recorded_once_and_in_its_own_store() {
     let label = changed(|manifest| manifest.shown[0].label = "S2".into());
     assert!(refused(&place.store, &label).contains("label 1"));
     let read_only = Store::open_read_only(place.store.path()).expect("it opens");
-    assert_eq!(
-        read_only.record_run(&Principal::operator(), &place.evidence().manifest).map_err(|error| error.code()),
-        Err("read_only")
-    );
+    let refused = read_only.record_run(&OPERATOR, &place.evidence().manifest).map_err(|error| error.code());
+    assert_eq!(refused, Err("read_only"));
 }
 
 #[test]
 fn a_run_is_found_by_the_beginning_of_its_id() {
     let place = Place::new();
-    assert_eq!(place.store.run(&Principal::operator(), "last").map_err(|error| error.code()), Err("not_found"));
+    assert_eq!(place.store.run(&OPERATOR, "last").map_err(|error| error.code()), Err("not_found"));
     for last in ["0", "1"] {
         let mut manifest = place.evidence().manifest;
         manifest.run_id = format!("{}{last}", "ab".repeat(15) + "c");
-        place.store.record_run(&Principal::operator(), &manifest).expect("it is recorded");
+        place.store.record_run(&OPERATOR, &manifest).expect("it is recorded");
     }
-    let code =
-        |id: &str| place.store.run(&Principal::operator(), id).map(|run| run.run_id).map_err(|error| error.code());
+    let code = |id: &str| place.store.run(&OPERATOR, id).map(|run| run.run_id).map_err(|error| error.code());
     assert_eq!(code("last"), Ok("ab".repeat(15) + "c1"));
     assert_eq!(code("abababab"), Err("invalid"), "both begin so");
     assert_eq!(code(&("AB".repeat(15) + "C1")), Ok("ab".repeat(15) + "c1"));
-    assert_eq!(code("abababac"), Err("not_found"));
-    assert_eq!(code("ffffffff"), Err("not_found"));
+    assert!(["abababac", "ffffffff"].iter().all(|id| code(id) == Err("not_found")));
     for no_id in ["ababab", "", "S1", "abababab%", "zzzzzzzz", &"a".repeat(33)] {
         assert_eq!(code(no_id), Err("invalid"), "{no_id}");
     }
@@ -434,16 +422,14 @@ fn a_run_is_found_by_the_beginning_of_its_id() {
 fn events_are_added_behind_those_of_the_run() {
     let place = Place::new();
     let manifest = place.evidence().manifest;
-    place.store.record_run(&Principal::operator(), &manifest).expect("it is recorded");
+    place.store.record_run(&OPERATOR, &manifest).expect("it is recorded");
     let event = |name: &str| RunEvent { name: name.into(), detail: serde_json::Map::new() };
-    place
-        .store
-        .add_run_events(&Principal::operator(), &manifest.run_id, &[event("citation_rejected"), event("blocked")])
-        .expect("they fit");
-    place.store.add_run_events(&Principal::operator(), &manifest.run_id[..10], &[event("retried")]).expect("it fits");
-    let run = place.store.run(&Principal::operator(), &manifest.run_id).expect("it is there");
+    let added = [event("citation_rejected"), event("blocked")];
+    place.store.add_run_events(&OPERATOR, &manifest.run_id, &added).expect("they fit");
+    place.store.add_run_events(&OPERATOR, &manifest.run_id[..10], &[event("retried")]).expect("it fits");
+    let run = place.store.run(&OPERATOR, &manifest.run_id).expect("it is there");
     assert_eq!(events(&run), ["retrieval", "citation_rejected", "blocked", "retried"]);
-    let bad = place.store.add_run_events(&Principal::operator(), &manifest.run_id, &[event("Not a name")]);
+    let bad = place.store.add_run_events(&OPERATOR, &manifest.run_id, &[event("Not a name")]);
     assert_eq!(bad.map_err(|error| error.code()), Err("invalid"));
 }
 
@@ -467,9 +453,9 @@ fn events_are_added_behind_those_of_the_run() {
 fn a_damaged_run_is_not_believed(#[case] sql: &str) {
     let place = Place::new();
     let manifest = place.evidence().manifest;
-    place.store.record_run(&Principal::operator(), &manifest).expect("it is recorded");
+    place.store.record_run(&OPERATOR, &manifest).expect("it is recorded");
     place.tamper(sql);
-    assert_eq!(place.store.run(&Principal::operator(), &manifest.run_id).map_err(|error| error.code()), Err("damaged"));
+    assert_eq!(place.store.run(&OPERATOR, &manifest.run_id).map_err(|error| error.code()), Err("damaged"));
 }
 
 #[test]
@@ -486,8 +472,7 @@ fn evidence_is_of_one_generation_while_syncs_go_on() {
         while !writer.is_finished() {
             let evidence = place.evidence();
             let Evidence { manifest, .. } = &evidence;
-            let generation =
-                place.store.show(&Principal::operator(), manifest.generation).expect("it was published").generation;
+            let generation = place.store.show(&OPERATOR, manifest.generation).expect("it was published").generation;
             assert_eq!(manifest.generation_digest, generation.digest.to_string());
             for (shown, block) in manifest.shown.iter().zip(evidence.blocks()) {
                 assert_eq!(shown.content_hash, ragdb::Digest::of(&block.body).to_string());
@@ -499,7 +484,7 @@ fn evidence_is_of_one_generation_while_syncs_go_on() {
 #[test]
 fn a_named_counter_is_asked_and_recorded() {
     let request = ContextRequest { counter: Some(Arc::new(Words)), ..ContextRequest::new(QUERY) };
-    let evidence = Place::new().store.context(&Principal::operator(), &request).expect("it is a request");
+    let evidence = Place::new().store.context(&OPERATOR, &request).expect("it is a request");
     assert_eq!(evidence.manifest.tokens, Some(Words.count(&evidence.prompt)));
     assert_eq!(evidence.manifest.settings["token_counter"], "words/1");
     assert_eq!(evidence.manifest.settings["max_tokens"], serde_json::Value::Null);
@@ -509,6 +494,6 @@ fn a_named_counter_is_asked_and_recorded() {
 fn a_store_without_a_generation_has_no_evidence() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::create(folder.path().join("store.db")).expect("a store");
-    let error = store.context(&Principal::operator(), &ContextRequest::new(QUERY)).expect_err("nothing was published");
+    let error = store.context(&OPERATOR, &ContextRequest::new(QUERY)).expect_err("nothing was published");
     assert!(matches!(error, Error::NotFound { .. }), "{error}");
 }
