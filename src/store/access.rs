@@ -116,11 +116,14 @@ fn class(row: &Row<'_>, class_no: i64, allow: Vec<Member>, deny: Vec<Member>) ->
     })
 }
 
-/// Whom each class lets in and keeps out.
-fn members(conn: &Connection) -> Result<HashMap<i64, (Vec<Member>, Vec<Member>)>> {
+/// Whom a class lets in, and whom it keeps out.
+type Members = (Vec<Member>, Vec<Member>);
+
+/// Those of all classes.
+fn members(conn: &Connection) -> Result<HashMap<i64, Members>> {
     let mut statement = conn.prepare_cached("SELECT class_no, effect, kind, name FROM acl_members")?;
     let mut rows = statement.query([])?;
-    let mut members: HashMap<i64, (Vec<Member>, Vec<Member>)> = HashMap::new();
+    let mut members: HashMap<i64, Members> = HashMap::new();
     while let Some(row) = rows.next()? {
         let (effect, member): (String, Member) = (row.get(1)?, member(row, 2)?);
         let (allow, deny) = members.entry(row.get(0)?).or_default();
@@ -276,14 +279,6 @@ pub(crate) fn put_act(conn: &Connection, act: &Act, epoch: u64) -> Result<()> {
     let ((target_kind, target), (subject_kind, subject)) = (act.target.columns(), act.subject.columns());
     let effect = if act.allow { "allow" } else { "deny" };
     conn.prepare_cached(sql)?.execute(params![target_kind, target, subject_kind, subject, effect, epoch])?;
-    Ok(())
-}
-
-/// Removes all acts on a target.
-pub(crate) fn delete_acts(conn: &Connection, target: &Target) -> Result<()> {
-    let (kind, target) = target.columns();
-    let sql = "DELETE FROM acl_acts WHERE target_kind = ?1 AND target = ?2";
-    conn.prepare_cached(sql)?.execute([kind, target])?;
     Ok(())
 }
 
