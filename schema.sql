@@ -289,7 +289,8 @@ CREATE TABLE posting_blocks (
 -- Lengths of 2,000 chunks in terms, two big-endian bytes each (65535 and more saturate); 0 for a chunk that is dead or
 -- has no postings.
 CREATE TABLE chunk_lengths (
-  page INTEGER PRIMARY KEY CHECK (page >= 0),  -- chunk number / 2000
+  -- page: access class × 2147484 + number in the class / 2000: no class begins inside another's page
+  page INTEGER PRIMARY KEY CHECK (page >= 0),
   lengths BLOB NOT NULL CHECK (length(lengths) = 4000)  -- the lengths
 ) STRICT;
 
@@ -310,7 +311,7 @@ WITH RECURSIVE slot (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM slot WHERE i < 
 SELECT chunk_no, length
 FROM (
   SELECT
-    page * 2000 + i AS chunk_no,
+    page / 2147484 * 4294967296 + page % 2147484 * 2000 + i AS chunk_no,
     instr('123456789ABCDEF', substr(hex(substr(lengths, 1 + 2 * i, 1)), 1, 1)) * 4096
     + instr('123456789ABCDEF', substr(hex(substr(lengths, 1 + 2 * i, 1)), 2, 1)) * 256
     + instr('123456789ABCDEF', substr(hex(substr(lengths, 2 + 2 * i, 1)), 1, 1)) * 16

@@ -78,6 +78,21 @@ ALTER TABLE generations ADD COLUMN acl_epoch INTEGER NOT NULL DEFAULT 0 CHECK (a
 ALTER TABLE segments ADD COLUMN class_no INTEGER NOT NULL DEFAULT 0 CHECK (class_no >= 0);
 CREATE INDEX segments_by_class ON segments (class_no, segment);
 
+DROP VIEW audit_lengths;
+CREATE VIEW audit_lengths AS
+WITH RECURSIVE slot (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM slot WHERE i < 1999)
+SELECT chunk_no, length
+FROM (
+  SELECT
+    page / 2147484 * 4294967296 + page % 2147484 * 2000 + i AS chunk_no,
+    instr('123456789ABCDEF', substr(hex(substr(lengths, 1 + 2 * i, 1)), 1, 1)) * 4096
+    + instr('123456789ABCDEF', substr(hex(substr(lengths, 1 + 2 * i, 1)), 2, 1)) * 256
+    + instr('123456789ABCDEF', substr(hex(substr(lengths, 2 + 2 * i, 1)), 1, 1)) * 16
+    + instr('123456789ABCDEF', substr(hex(substr(lengths, 2 + 2 * i, 1)), 2, 1)) AS length
+  FROM chunk_lengths CROSS JOIN slot
+)
+WHERE length > 0;
+
 DROP VIEW audit_deleted;
 ALTER TABLE tombstones RENAME TO old_tombstones;
 DROP INDEX tombstones_by_id;

@@ -2,9 +2,13 @@
 //! indexed.
 
 use crate::error::Result;
+use crate::store::classes::{class_of, first_chunk};
 use crate::store::postings::{LENGTHS_PER_PAGE, LengthsPage, PostingReader, PostingWriter, damaged};
 
 const PAGE: i64 = signed(LENGTHS_PER_PAGE);
+/// Pages that the numbers of one class fill. Those of each class begin with a page of their own, so that the reads of a
+/// class do not depend on its number, which tells how many others there are.
+const PAGES_OF_CLASS: i64 = (first_chunk(1) + PAGE - 1) / PAGE;
 /// The most pages that are read beyond the one asked for, when a query asks for one after another.
 const MOST_AHEAD: usize = 15;
 /// Slots of pages that were not read, and of pages that hold no live chunk and so have no row.
@@ -103,9 +107,17 @@ impl Lengths {
     }
 }
 
+/// The page of a chunk, and its place in it.
 #[expect(clippy::cast_possible_truncation, reason = "the remainder is below the page size")]
 fn place(chunk_no: i64) -> (i64, usize) {
-    (chunk_no.div_euclid(PAGE), chunk_no.rem_euclid(PAGE) as usize)
+    let class_no = class_of(chunk_no);
+    let local = chunk_no - first_chunk(class_no);
+    (class_no * PAGES_OF_CLASS + local / PAGE, (local % PAGE) as usize)
+}
+
+/// The chunk at a place of a page.
+const fn chunk_at(page: i64, slot: usize) -> i64 {
+    first_chunk(page.div_euclid(PAGES_OF_CLASS)) + page.rem_euclid(PAGES_OF_CLASS) * PAGE + signed(slot)
 }
 
 #[expect(clippy::cast_possible_wrap, reason = "page numbers and places in pages are far below 2^63")]
@@ -117,11 +129,11 @@ const fn signed(place: usize) -> i64 {
 pub(crate) fn first_live(reader: &mut PostingReader<'_>, from: i64, end: i64) -> Result<i64> {
     let (first_page, offset) = place(from);
     let mut live = end;
-    reader.each_lengths(first_page, place(end).0, |page, lengths| {
+    reader.each_lengths(first_page, place((end - 1).max(from)).0, |page, lengths| {
         let start = if page == first_page { offset } else { 0 };
         let slot = lengths.as_chunks::<2>().0[start..].iter().position(|length| *length != [0, 0]);
         if let Some(slot) = slot {
-            live = end.min(page * PAGE + signed(start + slot));
+            live = end.min(chunk_at(page, start + slot));
         }
         slot.is_none()
     })?;
@@ -146,10 +158,9 @@ pub(crate) fn write_range(writer: &mut PostingWriter<'_>, first_chunk: i64, leng
     Ok(())
 }
 
-/// Removes the lengths of all chunks from `first_chunk` up to `end`, which is not among them. The pages between two
-/// classes belong to one of them alone, so that whole pages go.
+/// Removes the pages of all chunks of a class from `first_chunk` up to `end`, which is not among them.
 pub(crate) fn forget(writer: &mut PostingWriter<'_>, first_chunk: i64, end: i64) -> Result<()> {
-    writer.delete_lengths(place(first_chunk).0, place(end).0)
+    writer.delete_lengths(place(first_chunk).0, place((end - 1).max(first_chunk)).0)
 }
 
 /// Marks chunks dead; they are given with the lengths they must have, in ascending order.

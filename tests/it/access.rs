@@ -1,9 +1,11 @@
 //! What somebody may not read changes nothing that they see.
 
 mod cli;
+mod cost;
 mod reads;
 mod runs;
 mod sql;
+mod trace;
 
 use std::path::Path;
 

@@ -1,0 +1,46 @@
+//! What hidden documents cost a reader: not one step.
+
+use std::fmt::Write;
+
+use ragdb::{Config, Principal, SearchRequest, Store, SyncRequest, SyncSources};
+use rstest::rstest;
+
+use super::trace::{Ran, watch};
+use crate::world::write;
+
+/// A store of one open source with many documents, published after `before` syncs of hidden classes.
+fn steps(before: usize, documents: usize) -> (Vec<Ran>, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let store = Store::open_or_create(folder.path().join("ragdb.db")).expect("a store");
+    let mut yaml = String::from("sources:\n");
+    let mut sync = |source: &str, groups: &str, documents: usize| {
+        for number in 0..documents {
+            let text = format!("# Page {number}\n\nRotate the key {number} of {}.\n", number % 9);
+            write(&folder.path().join(source).join(format!("{number}.md")), text.as_bytes());
+        }
+        writeln!(yaml, "  - {{id: {source}, path: {source}, groups: [{groups}]}}").expect("text grows");
+        let config = Config::from_yaml(&yaml, folder.path().join("ragdb.yaml")).expect("a configuration");
+        store.sync(&SyncRequest { sources: SyncSources::Config(config), ..SyncRequest::default() }).expect("it syncs");
+    };
+    for number in 0..before {
+        sync(&format!("h{number}"), "others", 2);
+    }
+    sync("open", "us", documents);
+    let reader = Principal::new("", "ann").and_then(|ann| ann.with_group("us")).expect("a principal");
+    let store = Store::open(folder.path().join("ragdb.db")).expect("the store opens");
+    let request = SearchRequest { explain: true, floor: Some(0.0), top_k: 20, ..SearchRequest::new("rotate key 7") };
+    let (found, ran) = watch(|| store.search(&reader, &request).expect("hits"));
+    assert_eq!(found.hits.len(), 20);
+    (ran, format!("{found:#?}"))
+}
+
+/// Where the chunks of a class stand in the pages of lengths must not depend on how many classes there were before.
+#[rstest]
+#[case(150)]
+#[case(600)]
+fn promise_02_the_number_of_a_class_costs_nothing(#[case] documents: usize) {
+    let expected = steps(0, documents);
+    for before in [1, 2, 4, 7] {
+        assert!(steps(before, documents) == expected, "{before} hidden classes before");
+    }
+}
