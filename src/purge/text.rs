@@ -226,7 +226,7 @@ mod tests {
         assert!(["zebrafish", "canaries", "canari"].iter().all(|word| found.words.iter().any(|it| it == word)));
         assert!(!found.words.iter().any(|word| word == "flying" || word == "42"), "{found:?}");
         assert!(found.words_elsewhere >= 1 && found.words_too_short >= 3, "{found:?}");
-        let all = removed("the secret is the canary bird", &["THE SECRET IS THE CANARY BIRD!"], &[]);
+        let all = removed("the secret is the canary bird", &["THE SECRET IS THE CANARY BIRD!", "canari"], &[]);
         assert!(all.lines.is_empty() && all.words.is_empty(), "{all:?}");
         assert_eq!(all.lines_elsewhere, 1);
         let asked = removed("zebrafish", &[], &["Zebrafish?"]);

@@ -78,21 +78,15 @@ impl Burial<'_> {
 /// Publishes, in the open transaction, a generation in which one document is gone.
 ///
 /// # Errors
-/// [`Error::Refused`] where the index was made by another version of the lexer: the postings of the document can't be
-/// told then.
+/// [`Error::PolicyMismatch`] where the index was made by another version of the lexer: the postings of the document can't
+/// be told then.
 pub(crate) fn publish(tx: &Connection, document_no: i64, reason: Reason) -> Result<Generation> {
     let nothing = || Error::Damaged { detail: "there is a document, and no generation".into() };
     let parent = generations::head(tx)?.ok_or_else(nothing)?;
     let policy = settings::policy(tx)?.ok_or_else(nothing)?;
     if policy.lexer_version != LEXER_VERSION {
-        return Err(Error::Refused {
-            code: "index_of_other_version",
-            message: format!(
-                "the index was made by version {} of the lexer; this ragdb has version {LEXER_VERSION}",
-                policy.lexer_version
-            ),
-            hint: "run `ragdb sync`, which makes it anew".into(),
-        });
+        let detail = format!("lexer_version is {} in the store and {LEXER_VERSION} here", policy.lexer_version);
+        return Err(Error::PolicyMismatch { detail });
     }
     let row = documents::by_number(tx, document_no)?;
     let rows = chunks::of_document(tx, document_no)?;

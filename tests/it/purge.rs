@@ -2,6 +2,8 @@
 //! and the proof notices a purge that was none.
 
 use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use ragdb::{CheckRequest, Principal, PurgeReport, PurgeRequest, Store, SyncRequest};
 use rusqlite::Connection;
@@ -218,4 +220,77 @@ fn lines_of_other_questions_and_failures_go_and_counts_stay() {
     let request = SyncRequest { keep_going: true, ..SyncRequest::default() };
     store.sync(&request).unwrap();
     assert!(store.check(&CheckRequest { sources: false, deep: false }).unwrap().ok);
+}
+
+/// Names the folder in which a copy of this test program is to work.
+const CHILD: &str = "RAGDB_TEST_CHILD";
+
+#[test]
+#[ignore = "runs in a process of its own: see the test below"]
+fn child_purges_with_little_space() {
+    let Some(folder) = std::env::var_os(CHILD) else { return };
+    let request = PurgeRequest { document: "secret.md".into(), ..PurgeRequest::default() };
+    match Store::open(Path::new(&folder).join("ragdb.db")).and_then(|store| store.purge(&request)) {
+        Ok(report) => println!("outcome: {}", report.generation),
+        Err(error) => println!("outcome: {} ({error})", error.code()),
+    }
+}
+
+#[test]
+fn a_purge_that_runs_out_of_space_is_done_by_the_next() {
+    let project = project();
+    let text: String = (0..40_000).map(|word| format!("word{} ", word * 37 % 9000)).collect();
+    project.write("docs/large.md", format!("# Large\n\n{text}\n"));
+    project.ok(&["sync", "docs"]);
+    let (mut failed, mut done) = (0, false);
+    for kilobytes in [8, 40, 100, 200, 400, 800, 1600, 3200, 6400] {
+        // A write beyond the limit fails as it does on a full disk. The signal that would end the process is ignored.
+        let limit = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"", kilobytes * 2);
+        let output = Command::new("sh")
+            .args(["-c", &limit])
+            .arg(std::env::current_exe().unwrap())
+            .args(["purge::child_purges_with_little_space", "--exact", "--ignored", "--nocapture"])
+            .env(CHILD, project.path())
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success() && said.contains("outcome: "), "{kilobytes} kB: {said}");
+        let store = Store::open(project.path().join("ragdb.db")).unwrap();
+        assert!(store.check(&CheckRequest { sources: false, deep: false }).unwrap().ok, "{kilobytes} kB");
+        let live = value(&store, "SELECT count(*) FROM documents WHERE path = 'secret.md'") == "1";
+        let head = store.log(&Principal::operator(), None).unwrap()[0].number;
+        assert_eq!(head, if live { 4 } else { 5 }, "{kilobytes} kB: {said}");
+        // The old generation, or the new one.
+        assert_eq!(value(&store, "SELECT count(*) FROM purges"), if live { "0" } else { "1" });
+        drop(store);
+        done = said.contains("outcome: 5");
+        if done {
+            break;
+        }
+        failed += 1;
+    }
+    assert!(failed >= 2 && done, "{failed} failed");
+    for canary in CANARIES {
+        assert_eq!(places(&project, canary), Vec::<String>::new(), "{canary}");
+    }
+}
+
+#[test]
+fn documents_of_other_access_classes_are_left_alone() {
+    let project = Project::new();
+    project.write("docs/open.md", "# Open\n\nThe dingo page, and a canary.\n");
+    project.write("docs/secret.md", "---\nvisibility: private\n---\n# Secret\n\nThe zebrafish page, and canaries.\n");
+    project.write("docs/other.md", "---\nvisibility: private\n---\n# Other\n\nThe numbat page.\n");
+    project.ok(&["sync", "docs"]);
+    assert_eq!(project.json(&["sql", "SELECT count(DISTINCT class_no) FROM documents"]).1["rows"][0][0], 2);
+    let (code, report) = project.json(&["purge", "secret.md", "--prove"]);
+    assert_eq!((code, &report["proof"]["proved"]), (0, &true.into()), "{report:#}");
+    project.ok(&["check"]);
+    assert_eq!(places(&project, "zebrafish"), Vec::<String>::new());
+    for (word, path) in [("dingo", "open.md"), ("numbat", "other.md"), ("canary", "open.md")] {
+        let (_, found) = project.json(&["search", word]);
+        assert_eq!(found["hits"][0]["path"], path, "{found}");
+    }
+    let (_, classes) = project.json(&["sql", "SELECT count(*), sum(documents_deleted) FROM class_generations"]);
+    assert_eq!(classes["rows"], serde_json::json!([[3, 1]]));
 }

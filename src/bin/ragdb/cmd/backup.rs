@@ -18,6 +18,9 @@ struct BackupView {
     documents: u64,
     chunks: u64,
     bytes: u64,
+    /// The path as it was typed.
+    #[serde(skip)]
+    named: String,
 }
 
 impl From<BackupReport> for BackupView {
@@ -29,6 +32,7 @@ impl From<BackupReport> for BackupView {
             documents: report.documents,
             chunks: report.chunks,
             bytes: report.bytes,
+            named: String::new(),
         }
     }
 }
@@ -36,13 +40,14 @@ impl From<BackupReport> for BackupView {
 /// Runs the verb.
 pub fn run(args: &BackupArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let report = context.open_read_only()?.backup(&args.file)?;
-    context.print(&BackupView::from(report))?;
+    let named = args.file.display().to_string();
+    context.print(&BackupView { named, ..BackupView::from(report) })?;
     Ok(Outcome::Done)
 }
 
 impl View for BackupView {
     fn text(&self, screen: &mut Screen<'_>) -> io::Result<()> {
-        writeln!(screen.out, "checked copy: {} ({})", clean::one_line(&self.path), bytes(self.bytes))?;
+        writeln!(screen.out, "checked copy: {} ({})", clean::one_line(&self.named), bytes(self.bytes))?;
         let (documents, chunks) = (counted(self.documents, "document"), counted(self.chunks, "chunk"));
         writeln!(screen.out, "  generation {}, {documents}, {chunks}", optional(self.generation))
     }
