@@ -205,7 +205,7 @@ fn apply(tx: &Connection, named: &Named, act: Act, reason: Option<&str>) -> Resu
         Named::Source(_) => (None, None),
         Named::Document { row, .. } => {
             let class = update.class(row.class_no).ok_or_else(|| unruled(&named.to_string()))?;
-            let alone = ClassKey::new(&row.source_id, class.key.narrowing.clone(), Some(row.document_id));
+            let alone = ClassKey { document: Some(row.document_id.to_string()), ..class.key.clone() };
             (Some(alone), Some(class.rule.clone()))
         }
     };

@@ -72,6 +72,9 @@
 //! | measure the claim check on labelled claims | [`evaluate_claims`] with a [`ClaimsRequest`], which gives a [`ClaimsReport`] |
 //! | measure the unsafe gate | [`evaluate_injection`] with an [`InjectionRequest`], which gives an [`InjectionReport`] |
 //! | keep the file compact | [`Store::status`], [`Store::optimize`] |
+//! | copy it | [`Store::backup`], which gives a [`BackupReport`] |
+//! | take a document's text out of it for good | [`Store::purge`] with a [`PurgeRequest`], which gives a [`PurgeReport`]; [`RemovedText::look_for`] |
+//! | publish an earlier generation again | [`Store::rollback`] with a [`RollbackRequest`], which gives a [`RollbackReport`] |
 //!
 //! A `Store` is `Send + Sync`: share one among threads, by reference or in an `Arc`. Searches run side by side, each on
 //! one snapshot, and never wait for a sync; two syncs of one store run one after the other.
@@ -120,6 +123,7 @@ mod lock;
 mod model;
 mod purge;
 mod receipt;
+mod rollback;
 mod search;
 mod sql;
 mod status;
@@ -165,6 +169,7 @@ pub use model::{
 };
 pub use purge::{FoundText, Proof, PurgeReport, PurgeRequest, RemovedText};
 pub use receipt::{ClaimReport, ReceiptReport, SpanReport, SpanStatus};
+pub use rollback::{NotRevived, RollbackReport, RollbackRequest, WhyNot};
 pub use search::{ExpectedPolicy, Explanation, Hit, QueryTermInfo, Refusal, SearchRequest, SearchResult, TermShare};
 pub use status::{OptimizeReport, SourceStatus, Status};
 pub use store::Store;

@@ -5,16 +5,18 @@
 //! one IMMEDIATE transaction checks that the parent generation is still the one planned against and publishes.
 
 mod apply;
+mod clock;
 mod deletion;
 mod mark;
 mod parallel;
 mod prepare;
 mod reclass;
+mod restore;
 mod sources;
 mod spool;
 mod types;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
@@ -25,13 +27,15 @@ use crate::ingest::code;
 use crate::ingest::plan::{DeletionLimit, Doubts, SourcePlan, guard, plan};
 use crate::ingest::source::{FileId, SourceReader};
 use crate::model::rule::ClassKey;
-use crate::model::{Bm25Policy, Digest, DocumentId, Policy, Stamps};
+use crate::model::{Bm25Policy, ChunkId, Digest, DocumentId, Policy, Stamps};
 use crate::store::documents::StoredDocument;
 use crate::store::generations::Generation;
 use crate::store::sources::{SourceRow, StoredFailure};
 use crate::store::tombstones::Reason;
 use crate::store::{Store, access as acl, documents, findings, generations, purges, settings};
+use clock::Clock;
 use prepare::{Context, FailedFile, Keys, Slice};
+use restore::Past;
 use sources::Resolved;
 use spool::{RunSpool, Spool};
 
@@ -53,7 +57,8 @@ struct Source {
     config: SourceConfig,
     row: SourceRow,
     changed: bool,
-    reader: SourceReader,
+    /// `None` where its files are not read.
+    reader: Option<SourceReader>,
     /// Which documents are reviewed.
     reviewed: Reviewed,
     /// Which ones were, as the store has it.
@@ -62,8 +67,22 @@ struct Source {
 
 /// One piece of a worker's work.
 enum Task {
-    Read { source: usize, path: String, stored: Option<StoredDocument>, reparse: bool },
-    Delete { document_no: i64, reason: Reason },
+    Read {
+        source: usize,
+        path: String,
+        stored: Option<StoredDocument>,
+        reparse: bool,
+    },
+    Delete {
+        document_no: i64,
+        reason: Reason,
+    },
+    /// A document of a copy, by its number there, and the number of the one that it replaces.
+    Restore {
+        source: usize,
+        copied: i64,
+        stored: Option<i64>,
+    },
 }
 
 /// Everything known before a file is read.
@@ -93,6 +112,8 @@ struct Planned {
     alone: HashSet<DocumentId>,
     /// Documents that were purged, each with the content that it must not have again.
     purged: HashSet<(DocumentId, Digest)>,
+    /// What makes it a rollback.
+    past: Past,
     started: SystemTime,
 }
 
@@ -109,6 +130,10 @@ struct Work {
     failed: Vec<FailedFile>,
     /// Files whose content was purged.
     left_out: Vec<PlannedFile>,
+    /// For a rollback, the chunks of each document that was prepared.
+    ids: HashMap<DocumentId, BTreeSet<ChunkId>>,
+    /// And the documents that go.
+    changed: HashSet<DocumentId>,
     bytes_read: u64,
 }
 
@@ -224,7 +249,7 @@ impl Store {
             reparse.push(look_again);
             let (row, changed, reviewed_before) = (declared.row, declared.changed, declared.reviewed_before);
             let reviewed = config.reviewed()?;
-            sources.push(Source { config, row, changed, reader, reviewed, reviewed_before });
+            sources.push(Source { config, row, changed, reader: Some(reader), reviewed, reviewed_before });
         }
         let mut gone = Vec::new();
         for (source_no, row) in removed {
@@ -258,6 +283,7 @@ impl Store {
             class_keys,
             alone,
             purged: self.read(purges::contents)?,
+            past: Past::default(),
             started,
         })
     }
@@ -283,6 +309,7 @@ impl Store {
             known_keys: &planned.class_keys,
             alone: &planned.alone,
             purged: &planned.purged,
+            past: &planned.past,
             store: self,
             sources: &planned.sources,
             chunking: planned.policy.chunking,
@@ -301,6 +328,8 @@ impl Store {
             unchanged: Vec::new(),
             failed: Vec::new(),
             left_out: Vec::new(),
+            ids: HashMap::new(),
+            changed: HashSet::new(),
             bytes_read: 0,
         };
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -313,6 +342,9 @@ impl Store {
                 let Slice { entries, runs, deaths, unchanged, failed, left_out, bytes_read } = slice?;
                 for entry in &entries {
                     work.spool.push(entry)?;
+                    if planned.past.is_rollback {
+                        restore::note_ids(&mut work, entry);
+                    }
                 }
                 work.documents += entries.len() as u64 - 1;
                 for (class, run, chunks) in &runs {
@@ -438,6 +470,11 @@ fn slices(planned: &Planned) -> (Vec<Vec<Task>>, u64, u64) {
         };
         tasks.extend(documents.iter().map(|document| (0, delete(document))));
     }
+    let past = &planned.past;
+    let delete = |&document_no: &i64| (0, Task::Delete { document_no, reason: Reason::RolledBack });
+    tasks.extend(past.deletions.iter().map(delete));
+    let restore = |&(source, copied, stored): &(usize, i64, Option<i64>)| (0, Task::Restore { source, copied, stored });
+    tasks.extend(past.restored.iter().map(restore));
     let reads = |task: &&(u64, Task)| matches!(task.1, Task::Read { .. });
     let files = tasks.iter().filter(reads).count() as u64;
     let bytes: u64 = tasks.iter().map(|(bytes, _)| bytes).sum();
@@ -456,21 +493,4 @@ fn slices(planned: &Planned) -> (Vec<Vec<Task>>, u64, u64) {
         slices.push(slice);
     }
     (slices, files, bytes)
-}
-
-/// Measures stages.
-struct Clock(Instant);
-
-impl Clock {
-    fn start() -> Self {
-        Self(Instant::now())
-    }
-
-    /// Seconds since the last lap.
-    fn lap(&mut self) -> f64 {
-        let now = Instant::now();
-        let seconds = (now - self.0).as_secs_f64();
-        self.0 = now;
-        seconds
-    }
 }

@@ -8,10 +8,12 @@
 
 mod classes;
 pub(crate) mod history;
+mod narrow;
 mod rule;
 mod scope;
 
 pub(crate) use classes::{Grounds, Update, differs, outcome, row};
+pub(crate) use narrow::narrower;
 pub(crate) use rule::narrowing;
 pub(crate) use scope::{Scope, Seen};
 

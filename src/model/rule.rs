@@ -25,25 +25,31 @@ pub(crate) struct ClassKey {
     pub narrowing: Narrowing,
     /// The document's id, in hex.
     pub document: Option<String>,
+    /// Whether the narrowing is more than front matter says: a rollback brought the documents back, and they had said more
+    /// since. Until they are read again.
+    pub kept: bool,
 }
 
 impl ClassKey {
     /// The key of a document's class.
     pub(crate) fn new(source_id: &str, narrowing: Narrowing, alone: Option<DocumentId>) -> Self {
-        Self { source_id: source_id.to_owned(), narrowing, document: alone.map(|id| id.to_string()) }
+        Self { source_id: source_id.to_owned(), narrowing, document: alone.map(|id| id.to_string()), kept: false }
     }
 
     /// The form in `acl_classes.class_key`.
     pub(crate) fn to_json(&self) -> String {
-        serde_json::json!({
+        let mut key = serde_json::json!({
             "source": self.source_id,
             "visibility": self.narrowing.visibility,
             "groups": self.narrowing.groups,
             "valid_from": self.narrowing.valid_from,
             "valid_until": self.narrowing.valid_until,
             "document": self.document,
-        })
-        .to_string()
+        });
+        if self.kept {
+            key["kept"] = true.into();
+        }
+        key.to_string()
     }
 
     /// Reads that form.
@@ -60,7 +66,8 @@ impl ClassKey {
             valid_from: text("valid_from")?,
             valid_until: text("valid_until")?,
         };
-        Some(Self { source_id: text("source")??, narrowing, document: text("document")? })
+        let kept = value.get("kept").map_or(Some(false), serde_json::Value::as_bool)?;
+        Some(Self { source_id: text("source")??, narrowing, document: text("document")?, kept })
     }
 }
 
@@ -163,7 +170,11 @@ mod tests {
         let narrowing =
             Narrowing { visibility: Some(Visibility::Private), groups: Some(vec!["a".into()]), ..Narrowing::default() };
         let key = ClassKey::new("docs", narrowing, Some(DocumentId::new("docs", "a.md")));
-        assert_eq!(ClassKey::from_json(&key.to_json()), Some(key));
+        let kept = ClassKey { kept: true, ..key.clone() };
+        assert_ne!(kept.to_json(), key.to_json());
+        for key in [key, kept] {
+            assert_eq!(ClassKey::from_json(&key.to_json()), Some(key));
+        }
         assert_eq!(ClassKey::from_json("{}"), None);
     }
 }

@@ -17,6 +17,7 @@ pub(crate) mod findings;
 pub(crate) mod generations;
 pub(crate) mod integrity;
 pub(crate) mod migrate;
+pub(crate) mod past;
 pub(crate) mod postings;
 pub(crate) mod purges;
 pub(crate) mod record;

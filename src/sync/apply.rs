@@ -36,7 +36,8 @@ pub(super) fn publishes(planned: &Planned, work: &Work) -> bool {
 fn is_elsewhere(planned: &Planned, failure: &StoredFailure) -> bool {
     let mut concerned = planned.sources.iter().map(|source| &source.config.id);
     let mut removed = planned.removed.iter().map(|(_, row, _)| &row.source_id);
-    !concerned.any(|id| *id == failure.source_id) && !removed.any(|id| *id == failure.source_id)
+    planned.past.copy.is_some()
+        || !concerned.any(|id| *id == failure.source_id) && !removed.any(|id| *id == failure.source_id)
 }
 
 /// The failures of the sources that are read.

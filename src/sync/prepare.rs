@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use super::mark::{self, Found, Marks, Shown};
+use super::restore::{Copied, Past, read_copied};
 use super::spool::{Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument};
 use super::{PlannedFile, Source, Task};
 use crate::access;
@@ -39,6 +40,7 @@ pub(super) struct Context<'a> {
     pub alone: &'a HashSet<DocumentId>,
     /// Documents that were purged, each with the content that it must not have again.
     pub purged: &'a HashSet<(DocumentId, Digest)>,
+    pub past: &'a Past,
     /// The number of the generation that is being made.
     pub generation: u64,
     /// Everything is cut and indexed anew: the policy changed.
@@ -154,6 +156,8 @@ struct Parsed {
     narrowing: Narrowing,
     chunked: Chunked,
     findings: Vec<FindingRow>,
+    /// The language and the number of lines of a file that can't be looked at itself.
+    of_file: Option<(String, u32)>,
 }
 
 /// A document as it is stored.
@@ -168,9 +172,10 @@ impl Worker<'_> {
     fn work(&mut self, task: Task, slice: &mut Output) -> Result<()> {
         match task {
             Task::Delete { document_no, reason } => self.delete(document_no, reason, slice)?,
+            Task::Restore { source, copied, stored } => self.restore(source, copied, stored, slice)?,
             Task::Read { source, path, stored, reparse } => {
                 let source_id = &self.context.sources[source].config.id;
-                let source_text = match self.context.sources[source].reader.read(&path) {
+                let source_text = match self.context.sources[source].read(&path) {
                     Ok(text) => text,
                     Err(failure) => {
                         let failure = Failure { source_id: source_id.clone(), ..failure };
@@ -216,6 +221,31 @@ impl Worker<'_> {
                     }
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// A document of a copy, as if its file had been read.
+    fn restore(&mut self, source: usize, copied: i64, stored: Option<i64>, slice: &mut Output) -> Result<()> {
+        let Some(copy) = &self.context.past.copy else { return Ok(()) };
+        let Copied { row, text, chunked, findings } = read_copied(copy, copied)?;
+        let config = &self.context.sources[source].config;
+        let fields = row.front_matter.as_deref().and_then(|json| serde_json::from_str(json).ok());
+        let narrowing = match access::narrowing(fields.as_ref(), config.tenant.as_deref()) {
+            Ok(narrowing) => narrowing,
+            Err(message) => {
+                let (source_id, path) = (config.id.clone(), row.path);
+                let failure = Failure { source_id, path, code: code::ACCESS_INVALID, message };
+                slice.failed.push(FailedFile { failure, stored: stored.is_some() });
+                return Ok(());
+            }
+        };
+        let (hash, of_file) = (row.content_hash, Some((row.lang, row.lines)));
+        let parsed = Parsed { text, hash, front_matter: fields, narrowing, chunked, findings, of_file };
+        let stored = stored.map(|number| self.stored(number)).transpose()?;
+        match self.compare(source, row.path, parsed, stored)? {
+            Compared::Same { document_no } => slice.unchanged.push((document_no, None)),
+            Compared::Changed(document) => slice.entries.push(Prepared::Document(document)),
         }
         Ok(())
     }
@@ -266,23 +296,24 @@ impl Worker<'_> {
             SourceKind::Text => chunk_text(&text, body_start, policy),
         };
         let findings = mark::findings(&text);
-        Ok(Parsed { text, hash, front_matter: fields, narrowing, chunked, findings })
+        Ok(Parsed { text, hash, front_matter: fields, narrowing, chunked, findings, of_file: None })
     }
 
     fn compare(&mut self, source: usize, path: String, parsed: Parsed, stored: Option<Stored>) -> Result<Compared> {
-        let Parsed { text, hash, front_matter, narrowing, chunked, findings: in_text } = parsed;
+        let Parsed { text, hash, front_matter, narrowing, chunked, findings: in_text, of_file } = parsed;
         let declared = &self.context.sources[source];
         let trust = if declared.reviewed.covers(&path) { Trust::Reviewed } else { Trust::None };
         let document_id = DocumentId::new(&declared.config.id, &path);
         let alone = self.context.alone.contains(&document_id).then_some(document_id);
-        let key = ClassKey::new(&declared.config.id, narrowing, alone);
+        let key = self.context.past.kept(document_id, ClassKey::new(&declared.config.id, narrowing, alone));
         let class = self.context.keys.number(&key);
         let stays = stored.as_ref().is_some_and(|stored| {
             !self.context.rebuild && self.context.known_keys.get(&stored.row.class_no) == Some(&key)
         });
         let title = title(front_matter.as_ref(), chunked.title.as_deref(), &path);
         let body_start = chunked.chunks.first().map_or(0, |chunk| usize_of(chunk.span.start_byte));
-        let lang = language::of(front_matter.as_ref(), &text[body_start..]);
+        let (lang, lines) =
+            of_file.unwrap_or_else(|| (language::of(front_matter.as_ref(), &text[body_start..]), count_lines(&text)));
         let headings = chunked.chunks.iter().map(|chunk| (chunk.span, chunk.heading_path.as_slice())).collect();
         let found = Found::new(in_text, &text, &Shown { path: &path, title: &title, headings });
         let marks = Marks::new(trust, self.context.unsafe_scope, &found);
@@ -353,7 +384,7 @@ impl Worker<'_> {
             revision: 1,
             content_hash: hash,
             size_bytes: text.len() as u64,
-            lines: count_lines(&text),
+            lines,
             front_matter: front_matter.map(|fields| serde_json::Value::Object(fields).to_string()),
             trust: trust.as_str().into(),
             generation_added: self.context.generation,

@@ -257,7 +257,7 @@ impl Reader<'_> {
         } else if let Some(tombstone) = tombstones::latest(conn, classes, &entry.chunk_id)? {
             let generation = self.numbers.seen(tombstone.generation_deleted);
             shown.gone = Some(match tombstone.reason.as_str() {
-                "file_deleted" | "source_removed" => {
+                "file_deleted" | "source_removed" | "rolled_back" | "purged" => {
                     (Verdict::Deleted, format!("{} was deleted in generation {generation}", tombstone.path))
                 }
                 _ => (Verdict::Stale, format!("{} was synced with other text in generation {generation}", entry.path)),

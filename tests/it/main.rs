@@ -15,6 +15,7 @@ mod lock;
 mod model;
 mod purge;
 mod reference;
+mod rollback;
 mod search;
 mod store;
 mod stub;

@@ -25,6 +25,7 @@ use self::beneath::Beneath;
 use crate::error::{Error, Failure, Result};
 use crate::store::connect::own_files;
 
+pub(crate) use read::SourceText;
 pub(crate) use select::{BadPattern, Patterns, Selection};
 pub(crate) use stamps::Stamps;
 

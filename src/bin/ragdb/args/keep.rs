@@ -50,6 +50,32 @@ pub struct PurgeArgs {
     pub reason: Option<String>,
 }
 
+/// Publish the documents of an earlier generation as a new one.
+///
+/// The files must be as they were then (`git checkout` brings them back); each that is not is named, and nothing is
+/// published. With --from the documents come from a backup that was made at that generation. Documents that it did not
+/// have go; their files stay, and the next sync brings them in again.
+///
+/// What was purged since does not come back, and nobody may read more than now: the rules of sources, grants and
+/// revocations stay, and front matter counts as it was then and as it was last.
+#[derive(Args, Debug)]
+#[command(after_long_help = "\
+Examples:
+  ragdb rollback 7 --dry-run
+  git checkout v1.2 -- docs && ragdb rollback 7
+  ragdb rollback 7 --from ragdb.backup.db")]
+pub struct RollbackArgs {
+    /// The generation whose documents are wanted
+    #[arg(value_name = "G")]
+    pub generation: u64,
+    /// Take the documents from this backup
+    #[arg(long, value_name = "BACKUP")]
+    pub from: Option<PathBuf>,
+    /// Say what would happen, and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
 /// Search files for what standard input says: the half of `purge --prove` that may not have the store open.
 #[derive(Args, Debug)]
 pub struct LookForArgs {}

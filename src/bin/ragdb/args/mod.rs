@@ -23,7 +23,7 @@ pub use answer::{AnswerArgs, ModelArgs};
 pub use cite::{CiteArgs, CiteCheckArgs, CiteCommand, CiteLockArgs};
 pub use evidence::ContextArgs;
 pub use judge::{AnswersArgs, Form, VerifyArgs};
-pub use keep::{BackupArgs, LookForArgs, PurgeArgs};
+pub use keep::{BackupArgs, LookForArgs, PurgeArgs, RollbackArgs};
 pub use reader::ReaderArgs;
 pub use upkeep::{CheckArgs, CompletionsArgs, EvalArgs, ManArgs, MigrateArgs, OptimizeArgs, QualifyArgs};
 pub use verbs::{ChunkingArgs, DiffArgs, InitArgs, LogArgs, SearchArgs, ShowArgs, SqlArgs, StatusArgs, SyncArgs};
@@ -104,6 +104,7 @@ pub enum Command {
     Sql(SqlArgs),
     Backup(BackupArgs),
     Purge(PurgeArgs),
+    Rollback(RollbackArgs),
     Optimize(OptimizeArgs),
     Migrate(MigrateArgs),
     Completions(CompletionsArgs),

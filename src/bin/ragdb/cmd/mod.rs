@@ -17,6 +17,7 @@ mod migrate;
 mod optimize;
 mod purge;
 mod qualify;
+mod rollback;
 mod search;
 mod show;
 mod sql;
@@ -50,6 +51,7 @@ pub fn run(command: &Command, context: &mut Context) -> Result<Outcome, Stop> {
         Command::Sql(args) => sql::run(args, context),
         Command::Backup(args) => backup::run(args, context),
         Command::Purge(args) => purge::run(args, context),
+        Command::Rollback(args) => rollback::run(args, context),
         Command::LookFor(_) => purge::proof::look(context),
         Command::Optimize(args) => optimize::run(args, context),
         Command::Migrate(args) => migrate::run(args, context),
