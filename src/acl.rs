@@ -222,15 +222,16 @@ fn apply(tx: &Connection, named: &Named, act: Act, reason: Option<&str>) -> Resu
     // The rules that the act is about, before and after, with the number of their documents. The first one is that of the
     // target as a whole.
     let mut rules: Vec<(Rule, Rule, u64)> = Vec::new();
+    let then = update.grounds_with(&act);
     match (named, &alone, before) {
-        (Named::Document { .. }, Some(key), Some(before)) => rules.push((before, update.rule_with(&act, key), 1)),
+        (Named::Document { .. }, Some(key), Some(before)) => rules.push((before, then.rule(key).rule, 1)),
         (named, ..) => {
             let source_id = named.source_id();
             let whole = ClassKey::new(source_id, crate::model::rule::Narrowing::default(), None);
-            rules.push((update.rule_of(&whole), update.rule_with(&act, &whole), 0));
+            rules.push((update.rule_of(&whole), then.rule(&whole).rule, 0));
             for class in update.classes().iter().filter(|class| class.key.source_id == source_id) {
                 let documents = counts.get(&class.class_no).copied().unwrap_or(0);
-                rules.push((class.rule.clone(), update.rule_with(&act, &class.key), documents));
+                rules.push((class.rule.clone(), then.rule(&class.key).rule, documents));
             }
         }
     }

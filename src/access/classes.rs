@@ -172,11 +172,11 @@ impl<'c> Update<'c> {
         self.grounds.rule(key).rule
     }
 
-    /// The same, if something was granted or revoked.
-    pub(crate) fn rule_with(&self, act: &Act, key: &ClassKey) -> Rule {
+    /// What rules come from, if something was granted or revoked.
+    pub(crate) fn grounds_with(&self, act: &Act) -> Grounds {
         let mut grounds = self.grounds.clone();
         grounds.put(act.clone());
-        grounds.rule(key).rule
+        grounds
     }
 
     /// Writes the rules for those who read, and begins an epoch if any document's readers changed.
