@@ -228,11 +228,11 @@ impl Visible<'_> {
     }
 
     fn find_lines(&self, reference: &str, citation: &Citation) -> Result<Found> {
-        let sources = self.scope.sources();
+        let sources = self.scope.sources_of_paths(self.conn)?;
         let mut candidates: Vec<(&str, &str)> =
-            sources.iter().map(|source| (*source, citation.path.as_str())).collect();
+            sources.iter().map(|source| (source.as_str(), citation.path.as_str())).collect();
         if let Some((source, path)) = citation.path.split_once(':')
-            && sources.contains(&source)
+            && sources.iter().any(|known| known == source)
         {
             candidates.push((source, path));
         }

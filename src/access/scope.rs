@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::model::rule::{Member, Rule, written};
 use crate::model::{Digest, DigestBuilder, Principal, Who};
-use crate::store::Connection;
 use crate::store::access::{self, ClassRule};
+use crate::store::{Connection, sources};
 
 /// What a read is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +77,19 @@ impl Scope {
     /// Whether a document of this class may be read.
     pub(crate) fn covers(&self, class_no: i64) -> bool {
         self.everything || self.numbers.binary_search(&class_no).is_ok()
+    }
+
+    /// The sources that a path may be in, by id: those that have classes in it, and all for who reads documents of no
+    /// class, whose source no class tells.
+    pub(crate) fn sources_of_paths(&self, conn: &Connection) -> Result<Vec<String>> {
+        let mut ids: Vec<String> = self.sources().into_iter().map(str::to_owned).collect();
+        if self.numbers.first() == Some(&0) {
+            ids.extend(sources::all(conn)?.into_iter().map(|(_, row)| row.source_id));
+            ids.retain(|id| !id.is_empty());
+            ids.sort_unstable();
+            ids.dedup();
+        }
+        Ok(ids)
     }
 
     /// The sources that have classes in it, by id, each once.

@@ -40,7 +40,8 @@ impl<'a> Places<'a> {
     pub(super) fn new(store: &'a Store, principal: &'a Principal) -> Result<Self> {
         let folder = store.path().parent().unwrap_or(Path::new("/")).to_owned();
         let rows = store.read_as(principal, Seen::Stored, |conn, scope| {
-            let rows = scope.sources().into_iter().map(|source| sources::by_id(conn, source));
+            let ids = scope.sources_of_paths(conn)?;
+            let rows = ids.iter().map(|source| sources::by_id(conn, source));
             Ok(rows.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect::<Vec<_>>())
         })?;
         let root = |row| stored_root(&folder, row).ok().and_then(|root| root.canonicalize().ok());

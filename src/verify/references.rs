@@ -57,10 +57,10 @@ impl Elsewhere {
         }
         let Some(cited) = Citation::parse(reference) else { return Ok(Self::Unknown) };
         let mut found = 0;
-        for source in scope.sources() {
-            let named = cited.path.strip_prefix(source).and_then(|rest| rest.strip_prefix(':'));
+        for source in scope.sources_of_paths(conn)? {
+            let named = cited.path.strip_prefix(&source).and_then(|rest| rest.strip_prefix(':'));
             for path in [Some(cited.path.as_str()), named].into_iter().flatten() {
-                let id = DocumentId::new(source, path);
+                let id = DocumentId::new(&source, path);
                 let is_known = match documents::visible(conn, classes, id)? {
                     Some((_, document)) => cited.end_line <= document.lines,
                     None => tombstones::latest(conn, classes, &id.to_string())?.is_some(),
