@@ -39,10 +39,9 @@ impl Store {
                 seen_generation(tx, &scope, &then, run)?
             };
             if digest.to_string() != run.generation_digest {
-                return Err(invalid(match scope.is_operator() {
-                    true => "its generation has another digest here",
-                    false => "what its reader may read has changed since; ask again",
-                }));
+                let another = "its generation has another digest here";
+                let changed = "what its reader may read has changed since; ask again";
+                return Err(invalid(if scope.is_operator() { another } else { changed }));
             }
             if !runs::ids(tx, &Of::Everybody, &run.run_id)?.is_empty() {
                 return Err(invalid("it is recorded already"));

@@ -83,7 +83,7 @@ impl EvalSet {
                     if !ids.insert(request.id.clone()) {
                         return Err(invalid(path, number, &format!("case {:?} comes twice", request.id)));
                     }
-                    set.requests.push(request);
+                    set.requests.push(*request);
                     set.labels.push(labels);
                 }
                 Meant::Thresholds(thresholds) => {
@@ -143,7 +143,7 @@ struct Line {
 
 /// A line as it is meant.
 enum Meant {
-    Case(CaseRequest, Labels),
+    Case(Box<CaseRequest>, Labels),
     Thresholds(Vec<Threshold>),
 }
 
@@ -198,7 +198,7 @@ impl Line {
         let labels =
             Labels { relevant, forbidden: units(forbidden.unwrap_or_default())?, expect_abstain, expected_facts };
         let principal = principal.as_ref().map_or_else(|| Ok(Principal::operator()), reader)?;
-        Ok(Meant::Case(CaseRequest { id, query, top_k, max_chars, principal }, labels))
+        Ok(Meant::Case(Box::new(CaseRequest { id, query, top_k, max_chars, principal }), labels))
     }
 }
 

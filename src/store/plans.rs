@@ -138,8 +138,10 @@ fn hot_statements_go_by_keys() {
     }
 }
 
+type Read = fn(&Connection) -> Result<()>;
+
 /// What somebody reads that is not the operator: nothing of it may depend on what they may not read.
-const READS: &[(&str, fn(&Connection) -> Result<()>)] = &[
+const READS: &[(&str, Read)] = &[
     ("their_documents", |conn| documents::count_in(conn, &[1]).map(drop)),
     ("their_chunks", |conn| chunks::count_in(conn, &[1]).map(drop)),
     ("their_unsafe_chunks", |conn| findings::unsafe_chunks(conn, &[1]).map(drop)),

@@ -14,7 +14,7 @@ impl ReaderArgs {
                 .map_err(|error| Error::Invalid { message: format!("{}: {error}", path.display()) })?,
             (None, Some(user)) => {
                 let known = Principal::new(self.tenant.as_deref().unwrap_or_default(), user)?;
-                self.group.iter().try_fold(known, |known, group| known.with_group(group))?
+                self.group.iter().try_fold(known, Principal::with_group)?
             }
             (None, None) if self.public => Principal::public(),
             (None, None) => Principal::operator(),
