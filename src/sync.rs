@@ -288,11 +288,13 @@ impl Store {
         })
     }
 
-    /// As [`Store::work`]; `None` where another sync published meanwhile, whose rows the plan did not know.
+    /// As [`Store::work`]; `None` where another sync published meanwhile, or an act moved documents, whose rows the plan
+    /// did not know.
     fn work_on(&self, planned: &Planned, request: &SyncRequest) -> Result<Option<Work>> {
         let work = self.work(planned, request);
-        let head = self.read(generations::head)?;
-        if head.map(|head| head.number) != planned.parent.as_ref().map(|parent| parent.number) {
+        let (head, epoch) = self.read(|conn| Ok((generations::head(conn)?, acl::epoch(conn)?)))?;
+        let is_parent = head.map(|head| head.number) == planned.parent.as_ref().map(|parent| parent.number);
+        if !is_parent || epoch != planned.acl_epoch {
             return Ok(None);
         }
         work.map(Some)

@@ -11,6 +11,7 @@ use crate::error::{Error, Failure, Result};
 use crate::index::{self, Deaths, NewChunks};
 use crate::model::rule::ClassKey;
 use crate::model::{Digest, DocumentId};
+use crate::store::access::epoch;
 use crate::store::chunks::{self, ChunkRow};
 use crate::store::classes::{self, ClassChange};
 use crate::store::documents::{self, DocumentRow};
@@ -91,8 +92,8 @@ fn unchanged(planned: &Planned, work: &Work) -> u64 {
     (by_stamps + kept + work.unchanged.len()) as u64
 }
 
-/// Writes everything in the open transaction; `None`, with nothing written, where the parent generation is no
-/// longer the one that was planned against.
+/// Writes everything in the open transaction; `None`, with nothing written, where the parent generation or the epoch of
+/// the access rules is no longer the one that was planned against: an act may have moved a document to another class.
 pub(super) fn publish(
     tx: &Connection,
     planned: &Planned,
@@ -101,6 +102,9 @@ pub(super) fn publish(
 ) -> Result<Option<SyncReport>> {
     let parent = generations::head(tx)?;
     if parent.as_ref().map(|head| head.number) != planned.parent.as_ref().map(|head| head.number) {
+        return Ok(None);
+    }
+    if epoch(tx)? != planned.acl_epoch {
         return Ok(None);
     }
     let mut report = unpublished(planned, &work);

@@ -81,6 +81,30 @@ fn a_sync_that_is_overtaken_plans_again(#[case] at: fn(SyncEvent) -> bool) {
     Content::of(&store).assert_equals(&Content::of(&fresh), "after both");
 }
 
+#[rstest]
+#[case::before_it_reads(|event| matches!(event, SyncEvent::Reading { .. }))]
+#[case::while_it_reads(|event| matches!(event, SyncEvent::Read { .. }))]
+#[case::before_it_writes(|event| matches!(event, SyncEvent::Writing { .. }))]
+fn a_sync_keeps_to_what_was_revoked_while_it_ran(#[case] at: fn(SyncEvent) -> bool) {
+    let world = World::synced();
+    world.write("guide/keys.md", "# Keys\n\nAn edit of the only page on keys.\n");
+    let db = world.db();
+    let meanwhile = move || {
+        let change = ragdb::AclChange::user("guide/keys.md", "eve").unwrap();
+        assert_eq!(Store::open(db).unwrap().revoke(&change).unwrap().epoch, 1);
+    };
+    let progress = Arc::new(Overtaken { at, meanwhile: Mutex::new(Some(Box::new(meanwhile))) });
+    let store = world.store();
+    let report = store.sync(&SyncRequest { progress: Some(progress), ..world.request() }).unwrap();
+    assert_eq!((report.generation, report.documents.updated, report.acl_epoch), (Some(2), 1, 1));
+    let hits = |user: &str| {
+        let reader = Principal::new("", user).unwrap();
+        store.search(&reader, &SearchRequest::new("edit of keys")).unwrap().hits.len()
+    };
+    assert_eq!((hits("eve"), hits("bob")), (0, 1));
+    assert!(store.check(&ragdb::CheckRequest::default()).unwrap().ok);
+}
+
 #[test]
 fn a_store_opens_whatever_a_checkpoint_was_doing() {
     let world = World::synced();
