@@ -202,7 +202,9 @@ fn collect_document(conn: &Connection, number: i64, row: &DocumentRow, candidate
     }
     for chunk in chunks::of_document(conn, number)? {
         let (headings, text) = (chunk.headings()?, chunks::text(conn, chunk.chunk_no)?);
-        headings.iter().for_each(|heading| candidates.text(heading, Origin::Document));
+        for heading in &headings {
+            candidates.text(heading, Origin::Document);
+        }
         candidates.text(&text, Origin::Document);
         candidates.terms(&row.title, &headings, &text);
     }

@@ -214,8 +214,12 @@ mod tests {
         candidates.text(document, Origin::Document);
         candidates.terms("", &[], document);
         let mut sieve = Sieve::new(candidates).unwrap();
-        kept.iter().for_each(|text| sieve.kept(text));
-        recorded.iter().for_each(|text| sieve.recorded(text));
+        for text in kept {
+            sieve.kept(text);
+        }
+        for text in recorded {
+            sieve.recorded(text);
+        }
         sieve.into_removed()
     }
 

@@ -102,12 +102,6 @@ pub(crate) struct Records {
     pub answers: BTreeSet<String>,
 }
 
-impl Records {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.runs.is_empty() && self.answers.is_empty()
-    }
-}
-
 /// The runs that met the document, and the answers of these runs or that cite it.
 pub(crate) fn records_of(conn: &Connection, document_id: &str) -> Result<Records> {
     let ids = |sql: &str| -> Result<BTreeSet<String>> {

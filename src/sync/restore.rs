@@ -138,16 +138,15 @@ impl Store {
             ..SyncRequest::default()
         };
         let mut left_out = Vec::new();
-        let planned = match &request.from {
-            Some(path) => self.plan_copy(&wanted, path)?,
-            None => {
-                let mut planned = self.prepare_plan(&sync)?;
-                if !planned.rebuilt.is_empty() {
-                    return Err(Error::PolicyMismatch { detail: planned.rebuilt.join("; ") });
-                }
-                left_out = choose(&mut planned, &wanted);
-                planned
+        let planned = if let Some(path) = &request.from {
+            self.plan_copy(&wanted, path)?
+        } else {
+            let mut planned = self.prepare_plan(&sync)?;
+            if !planned.rebuilt.is_empty() {
+                return Err(Error::PolicyMismatch { detail: planned.rebuilt.join("; ") });
             }
+            left_out = choose(&mut planned, &wanted);
+            planned
         };
         // What was purged meanwhile is not known to be.
         if wanted.head != planned.parent.as_ref().map(|parent| parent.number) {
@@ -195,10 +194,12 @@ impl Store {
                 sources::all(conn)?.into_iter().map(|(_, source)| source.source_id).collect();
             let mut not_revived = Vec::new();
             documents.retain(|id, past| {
-                let why = match () {
-                    () if purged.contains(id) => WhyNot::Purged,
-                    () if !declared.contains(&past.source_id) => WhyNot::SourceRemoved,
-                    () => return true,
+                let why = if purged.contains(id) {
+                    WhyNot::Purged
+                } else if declared.contains(&past.source_id) {
+                    return true;
+                } else {
+                    WhyNot::SourceRemoved
                 };
                 let (source_id, path) = (past.source_id.clone(), past.path.clone());
                 not_revived.push(NotRevived { source_id, path, why });
