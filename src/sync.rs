@@ -5,6 +5,7 @@
 //! one IMMEDIATE transaction checks that the parent generation is still the one planned against and publishes.
 
 mod apply;
+mod basis;
 mod clock;
 mod deletion;
 mod mark;
@@ -27,12 +28,12 @@ use crate::ingest::code;
 use crate::ingest::plan::{DeletionLimit, Doubts, SourcePlan, guard, plan};
 use crate::ingest::source::{FileId, SourceReader};
 use crate::model::rule::ClassKey;
-use crate::model::{Bm25Policy, ChunkId, Digest, DocumentId, Policy, Stamps};
+use crate::model::{Bm25Policy, ChunkId, DocumentId, Policy, Stamps};
 use crate::store::documents::StoredDocument;
-use crate::store::generations::Generation;
-use crate::store::sources::{SourceRow, StoredFailure};
+use crate::store::sources::SourceRow;
 use crate::store::tombstones::Reason;
-use crate::store::{Store, access as acl, documents, findings, generations, purges, settings};
+use crate::store::{Store, access as acl, documents, settings};
+use basis::Basis;
 use clock::Clock;
 use prepare::{Context, FailedFile, Keys, Slice};
 use restore::Past;
@@ -87,7 +88,7 @@ enum Task {
 
 /// Everything known before a file is read.
 struct Planned {
-    parent: Option<Generation>,
+    basis: Basis,
     policy: Policy,
     rebuilt: Vec<String>,
     sources: Vec<Source>,
@@ -96,22 +97,10 @@ struct Planned {
     reparse: Vec<bool>,
     /// For each source, the documents that the parent was published without a look at.
     doubts: Vec<Doubts>,
-    /// What the parent was published without, source by source.
-    known_failures: Vec<StoredFailure>,
-    /// How many documents of the parent have unsafe chunks.
-    unsafe_documents: u64,
-    /// The epoch of the access rules.
-    acl_epoch: u64,
     /// The groups that the configuration declares; `None` where there is no configuration, and those stored stay.
     groups: Option<Vec<String>>,
     /// Whether the store has others.
     groups_changed: bool,
-    /// The keys of the access classes that the store has.
-    class_keys: HashMap<i64, ClassKey>,
-    /// Documents with a rule of their own.
-    alone: HashSet<DocumentId>,
-    /// Documents that were purged, each with the content that it must not have again.
-    purged: HashSet<(DocumentId, Digest)>,
     /// What makes it a rollback.
     past: Past,
     started: SystemTime,
@@ -199,15 +188,9 @@ impl Store {
     /// Lists the folders and compares them with what is stored.
     fn prepare_plan(&self, request: &SyncRequest) -> Result<Planned> {
         let started = SystemTime::now();
-        let (parent, stored_policy, stored_sources, known_failures, unsafe_documents) = self.read(|conn| {
-            let parent = generations::head(conn)?;
-            let newest = parent.as_ref().map_or(0, |parent| parent.number);
-            let failures = crate::store::sources::failures(conn, newest)?;
-            let unsafe_documents = findings::unsafe_documents(conn)?;
-            Ok((parent, settings::policy(conn)?, crate::store::sources::all(conn)?, failures, unsafe_documents))
-        })?;
-        let (acl_epoch, class_keys, alone, known_groups) = self.read(|conn| {
-            Ok((acl::epoch(conn)?, acl::keys(conn)?, acl::documents_with_acts(conn)?, acl::known_groups(conn)?))
+        let (basis, stored_policy, stored_sources, known_groups) = self.read(|conn| {
+            let sources = crate::store::sources::all(conn)?;
+            Ok((Basis::read(conn)?, settings::policy(conn)?, sources, acl::known_groups(conn)?))
         })?;
         let groups = match &request.sources {
             SyncSources::Config(config) => Some(config.access.groups.clone().unwrap_or_default()),
@@ -233,7 +216,7 @@ impl Store {
                 (listing, stored.join())
             });
             let mut stored = stored.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            let failed = known_failures.iter().filter(|failure| failure.source_id == config.id);
+            let failed = basis.known_failures.iter().filter(|failure| failure.source_id == config.id);
             let doubt = Doubts::new(failed.map(|failure| failure.path.as_str()));
             for document in stored.iter_mut().filter(|document| doubt.concern(&document.path)) {
                 document.stamps = None;
@@ -267,7 +250,7 @@ impl Store {
             gone.iter().map(|(_, row, documents)| (row.source_id.as_str(), documents.len())).collect();
         guard(&shown, &removed, limit)?;
         Ok(Planned {
-            parent,
+            basis,
             policy,
             rebuilt,
             sources,
@@ -275,26 +258,17 @@ impl Store {
             removed: gone,
             reparse,
             doubts,
-            known_failures,
-            unsafe_documents,
-            acl_epoch,
             groups_changed: groups.as_ref().is_some_and(|groups| *groups != known_groups.unwrap_or_default()),
             groups,
-            class_keys,
-            alone,
-            purged: self.read(purges::contents)?,
             past: Past::default(),
             started,
         })
     }
 
-    /// As [`Store::work`]; `None` where another sync published meanwhile, or an act moved documents, whose rows the plan
-    /// did not know.
+    /// As [`Store::work`]; `None` where the store is not any more what the plan was made for.
     fn work_on(&self, planned: &Planned, request: &SyncRequest) -> Result<Option<Work>> {
         let work = self.work(planned, request);
-        let (head, epoch) = self.read(|conn| Ok((generations::head(conn)?, acl::epoch(conn)?)))?;
-        let is_parent = head.map(|head| head.number) == planned.parent.as_ref().map(|parent| parent.number);
-        if !is_parent || epoch != planned.acl_epoch {
+        if !self.read(|conn| planned.basis.holds(conn))? {
             return Ok(None);
         }
         work.map(Some)
@@ -308,15 +282,15 @@ impl Store {
         let keys = Keys::default();
         let context = Context {
             keys: &keys,
-            known_keys: &planned.class_keys,
-            alone: &planned.alone,
-            purged: &planned.purged,
+            known_keys: &planned.basis.class_keys,
+            alone: &planned.basis.alone,
+            purged: &planned.basis.purged,
             past: &planned.past,
             store: self,
             sources: &planned.sources,
             chunking: planned.policy.chunking,
             unsafe_scope: planned.policy.unsafe_scope,
-            generation: planned.parent.as_ref().map_or(1, |parent| parent.number + 1),
+            generation: planned.basis.parent.as_ref().map_or(1, |parent| parent.number + 1),
             rebuild: !planned.rebuilt.is_empty(),
             started: planned.started,
         };

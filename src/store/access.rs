@@ -5,13 +5,14 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 
 use super::settings;
 use crate::error::{Error, Result};
 use crate::model::rule::{ClassKey, Member, Rule};
-use crate::model::{DocumentId, Principal, Visibility, Who};
+use crate::model::{Digest, DigestBuilder, DocumentId, Principal, Visibility, Who};
 
 /// Classes are numbered up to this.
 const LAST_CLASS: i64 = (1 << 30) - 1;
@@ -197,6 +198,33 @@ pub(crate) fn is_populated(conn: &Connection, class_no: i64) -> Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM documents WHERE class_no = ?1) \
                OR EXISTS (SELECT 1 FROM class_generations WHERE class_no = ?1)";
     Ok(conn.prepare_cached(sql)?.query_row([class_no], |row| row.get(0))?)
+}
+
+/// The digest of all that rules rest on and no generation numbers: sources, acts, declared groups and purges.
+pub(crate) fn grounds(conn: &Connection) -> Result<Digest> {
+    let mut hash = DigestBuilder::new("ragdb grounds 1");
+    for sql in [
+        "SELECT * FROM sources ORDER BY source_no",
+        "SELECT * FROM acl_acts ORDER BY target_kind, target, subject_kind, subject",
+        "SELECT value FROM settings WHERE key = 'acl_groups'",
+        "SELECT * FROM purges ORDER BY document_id, content_hash",
+    ] {
+        hash.field(sql);
+        let mut statement = conn.prepare_cached(sql)?;
+        let columns = statement.column_count();
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            for column in 0..columns {
+                match row.get_ref(column)? {
+                    ValueRef::Null => hash.field("null"),
+                    ValueRef::Integer(value) => hash.field("integer").number(value),
+                    ValueRef::Real(value) => hash.field("real").field(value.to_bits().to_le_bytes()),
+                    ValueRef::Text(bytes) | ValueRef::Blob(bytes) => hash.field("bytes").field(bytes),
+                };
+            }
+        }
+    }
+    Ok(hash.finish())
 }
 
 /// The keys of all classes but 0, by number.

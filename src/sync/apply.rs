@@ -11,7 +11,6 @@ use crate::error::{Error, Failure, Result};
 use crate::index::{self, Deaths, NewChunks};
 use crate::model::rule::ClassKey;
 use crate::model::{Digest, DocumentId};
-use crate::store::access::epoch;
 use crate::store::chunks::{self, ChunkRow};
 use crate::store::classes::{self, ClassChange};
 use crate::store::documents::{self, DocumentRow};
@@ -27,10 +26,10 @@ const UNSAFE_NAMED: usize = 100;
 
 /// Whether there is a generation to publish: documents changed, or which files fail did.
 pub(super) fn publishes(planned: &Planned, work: &Work) -> bool {
-    let known = planned.known_failures.iter().filter(|failure| !is_elsewhere(planned, failure));
+    let known = planned.basis.known_failures.iter().filter(|failure| !is_elsewhere(planned, failure));
     let known: BTreeSet<_> = known.map(|it| (it.source_id.as_str(), it.path.as_str(), it.code.as_str())).collect();
     let now: BTreeSet<_> = current_failures(planned, work).map(|it| (&*it.source_id, &*it.path, it.code)).collect();
-    work.documents > 0 || !planned.rebuilt.is_empty() || (planned.parent.is_some() && known != now)
+    work.documents > 0 || !planned.rebuilt.is_empty() || (planned.basis.parent.is_some() && known != now)
 }
 
 /// Whether an earlier failure is that of a source which is not read now and stays.
@@ -58,7 +57,7 @@ pub(super) fn has_bookkeeping(planned: &Planned, work: &Work) -> bool {
 /// What is reported where nothing was published.
 pub(super) fn unpublished(planned: &Planned, work: &Work) -> SyncReport {
     SyncReport {
-        generation: planned.parent.as_ref().map(|parent| parent.number),
+        generation: planned.basis.parent.as_ref().map(|parent| parent.number),
         published: false,
         rebuilt: Vec::new(),
         documents: DocumentCounts {
@@ -68,12 +67,12 @@ pub(super) fn unpublished(planned: &Planned, work: &Work) -> SyncReport {
         },
         chunks: ChunkCounts::default(),
         failures: failures(planned, work),
-        unsafe_documents: planned.unsafe_documents,
+        unsafe_documents: planned.basis.unsafe_documents,
         newly_unsafe: Vec::new(),
         newly_found_in_reviewed: Vec::new(),
         purged: left_out(work),
         bytes_read: work.bytes_read,
-        acl_epoch: planned.acl_epoch,
+        acl_epoch: planned.basis.acl_epoch,
         access_notes: Vec::new(),
         seconds: super::StageSeconds::default(),
     }
@@ -92,21 +91,18 @@ fn unchanged(planned: &Planned, work: &Work) -> u64 {
     (by_stamps + kept + work.unchanged.len()) as u64
 }
 
-/// Writes everything in the open transaction; `None`, with nothing written, where the parent generation or the epoch of
-/// the access rules is no longer the one that was planned against: an act may have moved a document to another class.
+/// Writes everything in the open transaction; `None`, with nothing written, where the store is not any more what the sync
+/// was planned against.
 pub(super) fn publish(
     tx: &Connection,
     planned: &Planned,
     work: Work,
     tell: &dyn Fn(SyncEvent),
 ) -> Result<Option<SyncReport>> {
-    let parent = generations::head(tx)?;
-    if parent.as_ref().map(|head| head.number) != planned.parent.as_ref().map(|head| head.number) {
+    if !planned.basis.holds(tx)? {
         return Ok(None);
     }
-    if epoch(tx)? != planned.acl_epoch {
-        return Ok(None);
-    }
+    let parent = planned.basis.parent.clone();
     let mut report = unpublished(planned, &work);
     let rebuild = !planned.rebuilt.is_empty();
     let mut source_numbers = Vec::with_capacity(planned.sources.len());
@@ -137,7 +133,7 @@ pub(super) fn publish(
         policy_digest,
         digest: policy_digest,
         parent_digest,
-        acl_epoch: planned.acl_epoch,
+        acl_epoch: planned.basis.acl_epoch,
         tool_version: concat!("ragdb ", env!("CARGO_PKG_VERSION")).into(),
     };
     generations::insert(tx, &generation)?;
@@ -230,7 +226,7 @@ fn remove_sources(tx: &Connection, planned: &Planned) -> Result<()> {
 
 /// Notes what the generation is published without; also in sources that were not read now.
 fn write_failures(tx: &Connection, generation: u64, planned: &Planned, work: &Work) -> Result<()> {
-    for known in planned.known_failures.iter().filter(|known| is_elsewhere(planned, known)) {
+    for known in planned.basis.known_failures.iter().filter(|known| is_elsewhere(planned, known)) {
         let StoredFailure { source_id, path, code, message } = known;
         sources::insert_failure(tx, generation, source_id, path, code, message)?;
     }
@@ -429,7 +425,7 @@ impl Writer<'_, '_> {
 /// What a sync would do, in the words of a plan.
 pub(super) fn describe(planned: &Planned, work: Work) -> Result<SyncPlan> {
     let mut plan = SyncPlan {
-        generation: planned.parent.as_ref().map(|parent| parent.number),
+        generation: planned.basis.parent.as_ref().map(|parent| parent.number),
         rebuild: planned.rebuilt.clone(),
         unchanged: unchanged(planned, &work),
         failures: failures(planned, &work),

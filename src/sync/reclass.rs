@@ -8,8 +8,8 @@ use crate::store::postings::PostingWriter;
 use crate::store::record::DocumentChange;
 use crate::store::{Connection, chunks, documents, generations, settings};
 
-/// Moves a document to a class, inside the caller's write transaction. Texts, ids and generations stay as they are; what
-/// the move means for both classes is noted with the newest generation of each.
+/// Moves a document to a class, inside the caller's write transaction. Texts, ids and generations stay as they are, and so
+/// does what generations are noted to have done.
 ///
 /// # Errors
 /// [`Error::Damaged`] where the stored text is not what was indexed.
@@ -52,18 +52,13 @@ pub(crate) fn reclass(tx: &Connection, document_no: i64, class_no: i64) -> Resul
     index::append_segment(&mut writer, new, runs, &Deaths::default(), &policy.bm25)?;
     classes::advance(tx, class_no, number)?;
     documents::set_class(tx, document_no, class_no)?;
-    let id = row.document_id;
-    let moved = u64::from(number);
-    let mut left = ClassChange::default();
-    (left.documents.deleted, left.chunks.removed) = (1, moved);
-    left.changes.push((id, DocumentChange { removed: ids.clone(), added: Vec::new() }.digest()));
+    // What generations did stays as it was noted, in both classes: the document counts where it was counted. The class that
+    // it enters has a place in the history from now on, at a generation that who could read the document knows already.
+    let known = match classes::newest_generation(tx, class_no)? {
+        Some(known) => known,
+        None => classes::newest_generation(tx, row.class_no)?.unwrap_or(row.generation_updated),
+    };
     let mut entered = ClassChange::default();
-    (entered.documents.added, entered.chunks.added) = (1, moved);
-    entered.changes.push((id, DocumentChange { removed: Vec::new(), added: ids }.digest()));
-    // With a generation that who reads the class knows already: the newest of the store may be about others alone.
-    for (class_no, change) in [(row.class_no, left), (class_no, entered)] {
-        let known = classes::newest_generation(tx, class_no)?.unwrap_or(row.generation_updated);
-        classes::record(tx, class_no, known, change)?;
-    }
-    Ok(())
+    entered.changes.push((row.document_id, DocumentChange { removed: Vec::new(), added: ids }.digest()));
+    classes::record(tx, class_no, known, entered)
 }

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
 use std::time::SystemTime;
 
+use super::basis::Basis;
 use super::spool::Prepared;
 use super::{ATTEMPTS, Planned, PlannedFile, Source, SyncRequest, Work, apply, config_for, reviewed_of};
 use crate::access::narrower;
@@ -149,18 +150,18 @@ impl Store {
             planned
         };
         // What was purged meanwhile is not known to be.
-        if wanted.head != planned.parent.as_ref().map(|parent| parent.number) {
+        if wanted.head != planned.basis.parent.as_ref().map(|parent| parent.number) {
             return Ok(None);
         }
         let Some(work) = self.work_on(&planned, &sync)? else { return Ok(None) };
         self.refuse_differences(&wanted, &planned, &work)?;
-        let head = planned.parent.as_ref().map_or(0, |parent| parent.number);
+        let head = planned.basis.parent.as_ref().map_or(0, |parent| parent.number);
         let mut report = RollbackReport {
             to: request.generation,
             generation: head,
             not_revived: wanted.not_revived,
             left_out,
-            acl_epoch: planned.acl_epoch,
+            acl_epoch: planned.basis.acl_epoch,
             ..RollbackReport::default()
         };
         if request.dry_run {
@@ -236,10 +237,8 @@ impl Store {
         }
         let folder = self.path().parent().unwrap_or(Path::new("/")).to_owned();
         let (mut planned, live) = self.read(|conn| {
-            let parent = generations::head(conn)?;
             let policy = settings::policy(conn)?;
             let policy = policy.ok_or_else(|| Error::Damaged { detail: "a generation has no policy".into() })?;
-            let newest = parent.as_ref().map_or(0, |parent| parent.number);
             let mut live = HashMap::new();
             documents::for_each(conn, |number, row| {
                 live.insert(row.document_id, (number, row.content_hash));
@@ -252,21 +251,15 @@ impl Store {
                 declared.push(Source { config, row, changed: false, reader: None, reviewed, reviewed_before });
             }
             let planned = Planned {
-                parent,
+                basis: Basis::read(conn)?,
                 policy,
                 rebuilt: Vec::new(),
                 plans: Vec::new(),
                 removed: Vec::new(),
                 reparse: Vec::new(),
                 doubts: Vec::new(),
-                known_failures: sources::failures(conn, newest)?,
-                unsafe_documents: findings::unsafe_documents(conn)?,
-                acl_epoch: acl::epoch(conn)?,
                 groups: None,
                 groups_changed: false,
-                class_keys: acl::keys(conn)?,
-                alone: acl::documents_with_acts(conn)?,
-                purged: purges::contents(conn)?,
                 past: Past { is_rollback: true, narrowings: wanted.narrowings.clone(), ..Past::default() },
                 started: SystemTime::now(),
                 sources: declared,
