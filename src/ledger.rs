@@ -96,28 +96,7 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`] where its run is not in the store, or is another's.
     pub fn record_answer(&self, principal: &Principal, record: &AnswerRecord<'_>) -> Result<String> {
-        let AnswerRecord { verification, synthesiser, stop_reason, calls } = *record;
-        self.write(|tx| {
-            if runs::ids(tx, &Of::new(principal), &verification.run_id)?.is_empty() {
-                return Err(Error::NotFound { what: format!("run {} in the store", verification.run_id) });
-            }
-            let row = AnswerRow {
-                run_id: &verification.run_id,
-                created_at: &settings::now(),
-                generation: stored_generation(tx, principal, verification.generation)?,
-                synthesiser,
-                passed: verification.outcome() == Outcome::Verified,
-                unverified_source: verification.unverified_source(),
-                stop_reason,
-                calls,
-                text: &verification.text(),
-            };
-            let answer_id = answers::insert(tx, &row)?;
-            for (claim_no, claim) in verification.claims.iter().enumerate() {
-                record_claim(tx, &answer_id, claim_no, claim)?;
-            }
-            Ok(answer_id)
-        })
+        self.write(|tx| insert(tx, principal, record))
     }
 
     /// The kept answers, newest first, at most `limit`: all of them to the operator, to others those of their own runs.
@@ -162,6 +141,30 @@ impl Store {
             Ok(impacts)
         })
     }
+}
+
+/// What [`Store::record_answer`] does, in a transaction of the caller's.
+pub(crate) fn insert(tx: &Connection, principal: &Principal, record: &AnswerRecord<'_>) -> Result<String> {
+    let AnswerRecord { verification, synthesiser, stop_reason, calls } = *record;
+    if runs::ids(tx, &Of::new(principal), &verification.run_id)?.is_empty() {
+        return Err(Error::NotFound { what: format!("run {} in the store", verification.run_id) });
+    }
+    let row = AnswerRow {
+        run_id: &verification.run_id,
+        created_at: &settings::now(),
+        generation: stored_generation(tx, principal, verification.generation)?,
+        synthesiser,
+        passed: verification.outcome() == Outcome::Verified,
+        unverified_source: verification.unverified_source(),
+        stop_reason,
+        calls,
+        text: &verification.text(),
+    };
+    let answer_id = answers::insert(tx, &row)?;
+    for (claim_no, claim) in verification.claims.iter().enumerate() {
+        record_claim(tx, &answer_id, claim_no, claim)?;
+    }
+    Ok(answer_id)
 }
 
 /// The stored number of the generation that an answer was judged against. It is the newest one where the principal saw

@@ -21,40 +21,7 @@ impl Store {
     /// [`Error::Invalid`] where it is not a run of this store, is there already, or what the principal may read has
     /// changed since it was made; [`Error::ReadOnly`] where the store can't be written.
     pub fn record_run(&self, principal: &Principal, run: &Manifest) -> Result<()> {
-        let invalid = |what: &str| Error::Invalid { message: format!("run {} can't be recorded: {what}", run.run_id) };
-        run.check().map_err(|what| invalid(&what))?;
-        self.write(|tx| {
-            if settings::store_id(tx)? != run.store_id {
-                return Err(invalid("it is of another store"));
-            }
-            // What could be read then: what is valid changes with the time.
-            let then = match principal.time() {
-                None if !principal.is_operator() => principal.clone().as_of(&run.created_at)?,
-                _ => principal.clone(),
-            };
-            let scope = Scope::of(tx, &then, Seen::Evidence)?;
-            let (generation, digest) = if scope.is_operator() {
-                (run.generation, generations::get(tx, run.generation)?.digest)
-            } else {
-                seen_generation(tx, &scope, &then, run)?
-            };
-            if digest.to_string() != run.generation_digest {
-                let another = "its generation has another digest here";
-                let changed = "what its reader may read has changed since; ask again";
-                return Err(invalid(if scope.is_operator() { another } else { changed }));
-            }
-            if !runs::ids(tx, &Of::Everybody, &run.run_id)?.is_empty() {
-                return Err(invalid("it is recorded already"));
-            }
-            let reader = RunReader {
-                principal: &principal.to_json(),
-                principal_digest: &principal.identity().to_string(),
-                scope_digest: &scope.digest().to_string(),
-                as_of: scope.at(),
-                generation,
-            };
-            runs::insert(tx, run, &reader)
-        })
+        self.write(|tx| insert(tx, principal, run))
     }
 
     /// The recorded run with this id, or whose id alone begins with these digits (8 or more); `last` is the run that was
@@ -80,6 +47,42 @@ impl Store {
         manifest::check_events(events).map_err(|message| Error::Invalid { message })?;
         self.write(|tx| runs::insert_events(tx, &resolve(tx, principal, run_id)?, events))
     }
+}
+
+/// What [`Store::record_run`] does, in a transaction of the caller's.
+pub(crate) fn insert(tx: &Connection, principal: &Principal, run: &Manifest) -> Result<()> {
+    let invalid = |what: &str| Error::Invalid { message: format!("run {} can't be recorded: {what}", run.run_id) };
+    run.check().map_err(|what| invalid(&what))?;
+    if settings::store_id(tx)? != run.store_id {
+        return Err(invalid("it is of another store"));
+    }
+    // What could be read then: what is valid changes with the time.
+    let then = match principal.time() {
+        None if !principal.is_operator() => principal.clone().as_of(&run.created_at)?,
+        _ => principal.clone(),
+    };
+    let scope = Scope::of(tx, &then, Seen::Evidence)?;
+    let (generation, digest) = if scope.is_operator() {
+        (run.generation, generations::get(tx, run.generation)?.digest)
+    } else {
+        seen_generation(tx, &scope, &then, run)?
+    };
+    if digest.to_string() != run.generation_digest {
+        let another = "its generation has another digest here";
+        let changed = "what its reader may read has changed since; ask again";
+        return Err(invalid(if scope.is_operator() { another } else { changed }));
+    }
+    if !runs::ids(tx, &Of::Everybody, &run.run_id)?.is_empty() {
+        return Err(invalid("it is recorded already"));
+    }
+    let reader = RunReader {
+        principal: &principal.to_json(),
+        principal_digest: &principal.identity().to_string(),
+        scope_digest: &scope.digest().to_string(),
+        as_of: scope.at(),
+        generation,
+    };
+    runs::insert(tx, run, &reader)
 }
 
 /// The stored number of the generation that a run of somebody else than the operator was made from, and its digest.
