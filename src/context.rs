@@ -4,6 +4,7 @@
 //! order of rank, is held to its source file as it is at this moment, and goes into the prompt if it is new and fits
 //! (`context/select.rs`). Recording the run is a step of its own (`context/record.rs`): evidence only reads.
 
+mod again;
 mod record;
 mod select;
 mod types;
@@ -24,6 +25,8 @@ use crate::store::sources::SourceRow;
 use crate::store::{Connection, Store, access, chunks, documents, generations, settings, sources};
 use select::{Selected, Selection};
 
+pub(crate) use again::Again;
+pub(crate) use record::insert as insert_run;
 pub use types::{ContextRequest, Evidence};
 
 /// The most hits that evidence is taken from.

@@ -14,6 +14,7 @@ use crate::model::{Digest, DocumentId, Refused, Shown};
 use crate::store::Store;
 use crate::store::documents::DocumentRow;
 use crate::store::record;
+use crate::store::sources::SourceRow;
 
 impl Candidate {
     fn shown(&self, label: String) -> Shown {
@@ -65,7 +66,7 @@ impl Candidate {
 }
 
 /// Why a chunk is not shown: a code and the reason in words.
-type Reason = (&'static str, String);
+pub(super) type Reason = (&'static str, String);
 
 /// Evidence as it comes together.
 pub(super) struct Selection<'a> {
@@ -88,7 +89,7 @@ pub(super) struct Selected<'a> {
 
 impl<'a> Selection<'a> {
     pub(super) fn new(store: &'a Store, request: &'a ContextRequest, found: &'a Found, prompt: Prompt<'a>) -> Self {
-        let sources = Sources { store, found, readers: HashMap::new(), documents: HashMap::new() };
+        let sources = Sources::new(store, &found.candidates, &found.sources);
         Self { request, sources, prompt, shown: Vec::new(), refused: Vec::new(), unverified: 0 }
     }
 
@@ -134,20 +135,26 @@ impl<'a> Selection<'a> {
     }
 }
 
-const SOURCE_UNAVAILABLE: &str = "source_unavailable";
+pub(super) const SOURCE_UNAVAILABLE: &str = "source_unavailable";
 
 /// The source files of the candidates. Each folder is opened once, and each file is read once: all candidates of a
 /// document are judged by the same bytes.
-struct Sources<'a> {
+pub(super) struct Sources<'a> {
     store: &'a Store,
-    found: &'a Found,
+    candidates: &'a [Candidate],
+    sources: &'a HashMap<i64, SourceRow>,
     readers: HashMap<i64, std::result::Result<SourceReader, String>>,
     /// Of each document that was looked at: what became of its candidates, by their index.
     documents: HashMap<DocumentId, HashMap<usize, std::result::Result<(), Reason>>>,
 }
 
-impl Sources<'_> {
-    fn check(&mut self, index: usize, candidate: &Candidate) -> Result<std::result::Result<(), Reason>> {
+impl<'a> Sources<'a> {
+    pub(super) fn new(store: &'a Store, candidates: &'a [Candidate], sources: &'a HashMap<i64, SourceRow>) -> Self {
+        Self { store, candidates, sources, readers: HashMap::new(), documents: HashMap::new() }
+    }
+
+    /// Whether the candidate with this index is what its source file has at its place.
+    pub(super) fn check(&mut self, index: usize, candidate: &Candidate) -> Result<std::result::Result<(), Reason>> {
         let id = candidate.hit.document_id;
         if !self.documents.contains_key(&id) {
             let judged = self.judge(&candidate.document)?;
@@ -161,7 +168,7 @@ impl Sources<'_> {
     fn judge(&mut self, document: &DocumentRow) -> Result<HashMap<usize, std::result::Result<(), Reason>>> {
         let file = self.read(document)?.map(SourceFile::new);
         let mut judged = HashMap::new();
-        for (index, Candidate { hit, composition, .. }) in self.found.candidates.iter().enumerate() {
+        for (index, Candidate { hit, composition, .. }) in self.candidates.iter().enumerate() {
             if hit.document_id != document.document_id {
                 continue;
             }
@@ -187,7 +194,7 @@ impl Sources<'_> {
         let reader = match self.readers.entry(document.source_no) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                let source = self.found.sources.get(&document.source_no).ok_or_else(|| Error::Damaged {
+                let source = self.sources.get(&document.source_no).ok_or_else(|| Error::Damaged {
                     detail: format!("the source of {} is not stored", document.path),
                 })?;
                 entry.insert(self.store.reader_of(source)?.map_err(|error| error.to_string()))

@@ -46,7 +46,8 @@ impl ContextRequest {
         }
     }
 
-    pub(super) fn counter(&self) -> Option<&dyn TokenCounter> {
+    /// What counts tokens, where anything does.
+    pub(crate) fn counter(&self) -> Option<&dyn TokenCounter> {
         let given = self.counter.as_deref();
         given.or_else(|| self.max_tokens.is_some().then_some(&ApproximateTokens as &dyn TokenCounter))
     }

@@ -138,6 +138,12 @@ pub(crate) fn principal(conn: &Connection, run_id: &str) -> Result<Option<String
     Ok(statement.query_row([run_id], |row| row.get(0)).optional()?)
 }
 
+/// Who asked for a run, as JSON, and the digest of what they could read then.
+pub(crate) fn reader(conn: &Connection, run_id: &str) -> Result<Option<(String, String)>> {
+    let mut statement = conn.prepare_cached("SELECT principal, scope_digest FROM runs WHERE run_id = ?1")?;
+    Ok(statement.query_row([run_id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+}
+
 /// The id of the run that was recorded last.
 pub(crate) fn last(conn: &Connection, of: &Of) -> Result<Option<String>> {
     if let Of::One(digest) = of {
