@@ -668,19 +668,25 @@ CREATE TABLE purges (
   PRIMARY KEY (document_id, content_hash)
 ) STRICT, WITHOUT ROWID;
 
--- Evidence and answers that may be given again, to whom may read the same, while nothing changed.
+-- Evidence and answers that may be given again, to whom may read the same, while nothing changed. A row is a hint: all
+-- that it leads to is checked before it is given.
 CREATE TABLE cache (
   -- cache_key: SHA-256 over who may read what, epoch, generation, policy, question and limits
   cache_key TEXT PRIMARY KEY CHECK (length(cache_key) = 64),
   kind TEXT NOT NULL CHECK (kind IN ('evidence', 'answer')),  -- what is kept
   run_id TEXT NOT NULL REFERENCES runs (run_id),  -- its run
   answer_id TEXT REFERENCES answers (answer_id),  -- its answer
+  attempts TEXT CHECK (json_valid(attempts)),  -- of an answer: how many attempts, and what was dropped or unreadable
+  events INTEGER NOT NULL CHECK (events >= 0),  -- how many events the run had; those after them are not part of it
   valid_until TEXT,  -- the next moment at which another document becomes or is no longer valid
   created_at TEXT NOT NULL,  -- UTC, RFC 3339
-  CHECK ((kind = 'answer') = (answer_id IS NOT NULL))
+  digest TEXT NOT NULL CHECK (length(digest) = 64),  -- SHA-256 over the key, the run, and the answer with its verdicts
+  CHECK ((kind = 'answer') = (answer_id IS NOT NULL)),
+  CHECK ((kind = 'answer') = (attempts IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX cache_by_run ON cache (run_id);
+CREATE INDEX cache_by_age ON cache (created_at);
 
 -- Audit: who may read what: each class with each word of its rule, and how many documents it has.
 CREATE VIEW audit_access AS

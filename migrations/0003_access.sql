@@ -151,11 +151,16 @@ CREATE TABLE cache (
   kind TEXT NOT NULL CHECK (kind IN ('evidence', 'answer')),
   run_id TEXT NOT NULL REFERENCES runs (run_id),
   answer_id TEXT REFERENCES answers (answer_id),
+  attempts TEXT CHECK (json_valid(attempts)),
+  events INTEGER NOT NULL CHECK (events >= 0),
   valid_until TEXT,
   created_at TEXT NOT NULL,
-  CHECK ((kind = 'answer') = (answer_id IS NOT NULL))
+  digest TEXT NOT NULL CHECK (length(digest) = 64),
+  CHECK ((kind = 'answer') = (answer_id IS NOT NULL)),
+  CHECK ((kind = 'answer') = (attempts IS NOT NULL))
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX cache_by_run ON cache (run_id);
+CREATE INDEX cache_by_age ON cache (created_at);
 
 CREATE VIEW audit_access AS
 SELECT

@@ -61,6 +61,7 @@
 //! | make a prompt of evidence for a model | [`Store::context`] with a [`ContextRequest`], which gives [`Evidence`]; [`TokenCounter`] for a budget in tokens |
 //! | keep the record of a prompt, and read it back | [`Store::record_run`], [`Store::run`]; [`Manifest::to_json`] and [`Manifest::from_json`] for one in a file |
 //! | answer a question with verified claims | [`Store::answer`] with an [`AnswerRequest`] and a [`Synthesiser`], such as [`Extractive`] or [`Endpoint`], which gives an [`Answer`] |
+//! | ask again what was asked before, without a new search or model call | [`Store::cached_context`], [`Store::cached_answer`]: each hit is checked again, and is its reader's own run |
 //! | give others the proof of an answer | [`Receipt::from_verification`]; [`Receipt::check`] needs the source files and no store |
 //! | check a citation | [`Store::cite`], which gives a [`Cited`] with its [`CiteStatus`] |
 //! | hold the citations of a folder of prose to what they showed | [`Store::lock_citations`], [`Store::check_citations`] |
@@ -106,6 +107,7 @@ mod access;
 mod acl;
 mod answer;
 mod backup;
+mod cache;
 mod check;
 mod cite;
 mod config;
@@ -137,6 +139,7 @@ pub use answer::{
     Proposal, StopReason, Strategy, SynthesisTask, Synthesiser, Unreadable,
 };
 pub use backup::BackupReport;
+pub use cache::{CachedAnswer, CachedEvidence};
 pub use check::{Check, CheckReport, CheckRequest};
 pub use cite::{CiteStatus, Cited};
 pub use config::{AccessSettings, AnswerSettings, ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};

@@ -201,6 +201,11 @@ impl Synthesiser for Endpoint {
     fn name(&self) -> &str {
         &self.model
     }
+
+    fn identity(&self) -> Option<String> {
+        // Whoever asks there is told the same: the key is no part of it.
+        Some(format!("endpoint\n{}\n{}", self.url, self.model))
+    }
 }
 
 /// Whether a text holds the key, written plainly or as a JSON string may write it.

@@ -50,6 +50,10 @@ impl Synthesiser for Extractive {
     fn name(&self) -> &'static str {
         "extractive"
     }
+
+    fn identity(&self) -> Option<String> {
+        Some(self.name().to_owned())
+    }
 }
 
 /// A sentence of a block, a row of a table, a line of code.

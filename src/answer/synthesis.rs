@@ -16,6 +16,13 @@ pub trait Synthesiser: Send + Sync {
 
     /// A stable name, kept with what it proposed: `extractive`, a model's name.
     fn name(&self) -> &str;
+
+    /// All that its proposals depend on beside their task, as a text: name, version, address, settings. Two synthesisers
+    /// with one identity may be given each other's answers by [`Store::cached_answer`](crate::Store::cached_answer).
+    /// `None`, the default, keeps its answers out of the cache.
+    fn identity(&self) -> Option<String> {
+        None
+    }
 }
 
 impl fmt::Debug for dyn Synthesiser + '_ {

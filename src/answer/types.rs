@@ -133,6 +133,11 @@ impl StopReason {
         }
     }
 
+    /// The one with this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.as_str() == name)
+    }
+
     /// Whether there is an answer.
     #[must_use]
     pub const fn is_answer(self) -> bool {

@@ -1,7 +1,7 @@
 //! `answers`, `claims`, `claim_values` and `citations`: what was answered, and how it was judged.
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
 use super::runs::Of;
 use crate::error::Result;
@@ -239,4 +239,72 @@ pub(crate) fn list(conn: &Connection, of: &Of, limit: u64) -> Result<Vec<AnswerL
         })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// An answer as it was kept, with what was judged.
+pub(crate) struct KeptAnswer {
+    pub run_id: String,
+    pub synthesiser: String,
+    pub stop_reason: Option<String>,
+    pub calls: Option<u32>,
+    pub text: String,
+    pub claims: Vec<KeptClaim>,
+}
+
+/// A claim of it.
+pub(crate) struct KeptClaim {
+    pub text: String,
+    pub verdict: String,
+    pub citations: Vec<KeptCitation>,
+}
+
+/// A citation of that.
+pub(crate) struct KeptCitation {
+    pub reference: String,
+    pub quote: Option<String>,
+    pub verdict: String,
+    /// The chunk and the bytes of it in which the verified text stands.
+    pub chunk_id: Option<String>,
+    pub chunk_bytes: Option<(u64, u64)>,
+}
+
+/// The answer with this id; nothing in it was checked.
+pub(crate) fn get(conn: &Connection, answer_id: &str) -> Result<Option<KeptAnswer>> {
+    let sql = "SELECT run_id, synthesiser, stop_reason, calls, text FROM answers WHERE answer_id = ?1";
+    let read = |row: &rusqlite::Row<'_>| {
+        Ok(KeptAnswer {
+            run_id: row.get(0)?,
+            synthesiser: row.get(1)?,
+            stop_reason: row.get(2)?,
+            calls: row.get(3)?,
+            text: row.get(4)?,
+            claims: Vec::new(),
+        })
+    };
+    let Some(mut answer) = conn.prepare_cached(sql)?.query_row([answer_id], read).optional()? else { return Ok(None) };
+    let sql = "SELECT text, verdict FROM claims WHERE answer_id = ?1 ORDER BY claim_no";
+    let mut statement = conn.prepare_cached(sql)?;
+    let claims = statement.query_map([answer_id], |row| {
+        Ok(KeptClaim { text: row.get(0)?, verdict: row.get(1)?, citations: Vec::new() })
+    })?;
+    answer.claims = claims.collect::<rusqlite::Result<_>>()?;
+    let sql = "SELECT claim_no, ref, quote, verdict, chunk_id, chunk_start_byte, chunk_end_byte FROM citations \
+               WHERE answer_id = ?1 ORDER BY claim_no, citation_no";
+    let mut statement = conn.prepare_cached(sql)?;
+    let mut rows = statement.query([answer_id])?;
+    while let Some(row) = rows.next()? {
+        let bytes: (Option<u64>, Option<u64>) = (row.get(5)?, row.get(6)?);
+        let citation = KeptCitation {
+            reference: row.get(1)?,
+            quote: row.get(2)?,
+            verdict: row.get(3)?,
+            chunk_id: row.get(4)?,
+            chunk_bytes: bytes.0.zip(bytes.1),
+        };
+        // Claims are numbered from 0; what belongs to none of them is left out, and missed by who compares.
+        if let Some(claim) = answer.claims.get_mut(row.get::<_, usize>(0)?) {
+            claim.citations.push(citation);
+        }
+    }
+    Ok(Some(answer))
 }

@@ -7,6 +7,7 @@
 pub(crate) mod access;
 pub(crate) mod answers;
 pub(crate) mod audits;
+pub(crate) mod cache;
 pub(crate) mod changes;
 pub(crate) mod chunks;
 pub(crate) mod classes;

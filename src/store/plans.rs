@@ -9,7 +9,8 @@ use rusqlite::trace::{TraceEvent, TraceEventCodes};
 use super::changes::Between;
 use super::runs::Of;
 use super::{
-    answers, changes, chunks, classes, documents, findings, generations, migrate, runs, sandbox, sources, tombstones,
+    answers, cache, changes, chunks, classes, documents, findings, generations, migrate, runs, sandbox, sources,
+    tombstones,
 };
 use crate::error::Result;
 use crate::model::{ChunkId, Digest, DocumentId};
@@ -51,6 +52,13 @@ type Case = (&'static str, fn(&Connection) -> Result<()>, &'static [&'static str
 const BETWEEN: Between<'_> = Between { classes: &[1], from: 1, to: 2 };
 
 const CASES: &[Case] = &[
+    ("a_cached_run", |conn| cache::get(conn, "x").map(drop), &["SEARCH cache USING PRIMARY KEY (cache_key=?)"]),
+    ("a_stale_entry", |conn| cache::delete(conn, "x", "x"), &["SEARCH cache USING PRIMARY KEY (cache_key=?)"]),
+    (
+        "a_cached_answer",
+        |conn| answers::get(conn, "x").map(drop),
+        &["SEARCH answers USING INDEX sqlite_autoindex_answers_1 (answer_id=?)"],
+    ),
     ("a_hit", |conn| chunks::by_number(conn, 1).map(drop), &["SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)"]),
     ("a_tie", |conn| chunks::place(conn, 1).map(drop), &["SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)"]),
     ("a_phrase", |conn| chunks::text(conn, 1).map(drop), &["SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)"]),

@@ -164,7 +164,8 @@ const RECORDED: &str = "
     UNION ALL SELECT a.run_id, answer_id, c.quote FROM citations c JOIN answers a USING (answer_id)
       WHERE c.quote IS NOT NULL
     UNION ALL SELECT a.run_id, answer_id, c.detail FROM citations c JOIN answers a USING (answer_id)
-    UNION ALL SELECT a.run_id, answer_id, c.warnings FROM citations c JOIN answers a USING (answer_id)";
+    UNION ALL SELECT a.run_id, answer_id, c.warnings FROM citations c JOIN answers a USING (answer_id)
+    UNION ALL SELECT run_id, answer_id, attempts FROM cache WHERE answer_id IS NOT NULL";
 
 /// Calls `each` with every text of recorded questions and answers.
 pub(crate) fn for_each_recorded(conn: &Connection, mut each: impl FnMut(Place<'_>, &str)) -> Result<()> {

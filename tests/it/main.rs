@@ -4,6 +4,7 @@ mod access;
 mod acl;
 mod answer;
 mod backup;
+mod cache;
 mod check;
 mod cite;
 mod cli;

@@ -33,12 +33,7 @@ fn project() -> Project {
     }
     project.ok(&["answer", "when does the pangolin vault open for quaggas"]);
     project.ok(&["answer", "how often to rotate a key"]);
-    let writer = Connection::open(project.path().join("ragdb.db")).unwrap();
-    let cached = "INSERT INTO cache (cache_key, kind, run_id, created_at) \
-                  SELECT printf('%064d', rowid), 'evidence', run_id, created_at FROM runs; \
-                  INSERT INTO cache (cache_key, kind, run_id, answer_id, created_at) \
-                  SELECT printf('%064d', 100 + rowid), 'answer', run_id, answer_id, created_at FROM answers";
-    writer.execute_batch(cached).unwrap();
+    project.ok(&["context", "when does the pangolin vault open for quaggas"]);
     assert!(fs::metadata(project.path().join("ragdb.db-wal")).unwrap().len() > 0);
     for canary in CANARIES {
         assert!(!places(&project, canary).is_empty(), "{canary} is not there in the first place");
@@ -61,8 +56,9 @@ fn the_canary_is_gone_from_store_log_and_copy() {
     assert_eq!(code, 0, "{report:#}");
     let proof = &report["proof"];
     assert_eq!((&proof["proved"], &report["log_is_empty"]), (&true.into(), &true.into()), "{report:#}");
-    assert_eq!((&report["generation"], &report["runs"], &report["answers"]), (&4.into(), &1.into(), &1.into()));
-    assert_eq!(report["cached"], 2, "{report:#}");
+    assert_eq!((&report["generation"], &report["runs"], &report["answers"]), (&4.into(), &2.into(), &1.into()));
+    // Each under its reader's key and under the one of all who may read the same.
+    assert_eq!(report["cached"], 4, "{report:#}");
     assert!(proof["lines"].as_u64() > Some(3) && proof["words"].as_u64() > Some(8), "{proof:#}");
     project.ok(&["backup", "fresh.db"]);
     for canary in CANARIES.iter().chain(&["pangolins", "quagga", "wolperting", "canary vault"]) {
@@ -72,7 +68,7 @@ fn the_canary_is_gone_from_store_log_and_copy() {
     project.ok(&["check"]);
     project.ok(&["search", "rotate a key"]);
     let (_, answers) = project.json(&["sql", "SELECT count(*) FROM answers JOIN cache USING (answer_id)"]);
-    assert_eq!(answers["rows"][0][0], 1, "{answers}");
+    assert_eq!(answers["rows"][0][0], 2, "{answers}");
     let (_, tombs) = project.json(&["sql", "SELECT path, reason FROM tombstones WHERE kind = 'document'"]);
     assert_eq!(tombs["rows"], serde_json::json!([["secret.md", "purged"]]));
     let (_, purges) = project.json(&["sql", "SELECT generation, reason FROM purges"]);
@@ -105,7 +101,7 @@ fn what_was_recorded_of_a_deleted_document_goes_too() {
     project.ok(&["sync", "docs"]);
     assert!(!places(&project, "pangolin").is_empty());
     let (code, report) = project.json(&["purge", "secret.md", "--prove"]);
-    assert_eq!((code, &report["was_live"], &report["runs"]), (0, &false.into(), &1.into()), "{report:#}");
+    assert_eq!((code, &report["was_live"], &report["runs"]), (0, &false.into(), &2.into()), "{report:#}");
     for canary in CANARIES {
         assert_eq!(places(&project, canary), Vec::<String>::new(), "{canary}");
     }
@@ -208,7 +204,7 @@ fn lines_of_other_questions_and_failures_go_and_counts_stay() {
     .unwrap();
     drop(conn);
     let report = purged(&project);
-    assert_eq!((report.runs, report.answers), (2, 2));
+    assert_eq!((report.runs, report.answers), (3, 2));
     let store = Store::open(&db).unwrap();
     let check = store.check(&CheckRequest { sources: false, deep: false }).unwrap();
     assert!(check.ok, "{check:#?}");
