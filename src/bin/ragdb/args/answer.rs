@@ -18,6 +18,9 @@ use super::verbs::parse_share;
 /// `answer.base_url`, a model behind an OpenAI-compatible API is asked: question and evidence are sent there. A
 /// rejected answer goes back to it with the codes of its faults. The key is read from the environment and sent as a
 /// bearer token; never over plain http to another machine.
+///
+/// A question that was asked before is answered as before while nothing changed that the reader may read. Such an answer
+/// is judged again first; no model is asked.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -60,6 +63,9 @@ pub struct AnswerArgs {
     /// Keep neither the run nor the answer in the store
     #[arg(long)]
     pub no_record: bool,
+    /// Answer anew: give no answer from before, and keep none for later
+    #[arg(long)]
+    pub no_cache: bool,
     /// Which differences between a quote and its source to overlook.
     #[command(flatten)]
     pub normalise: NormaliseArgs,

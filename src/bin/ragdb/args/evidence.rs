@@ -14,6 +14,9 @@ use super::verbs::parse_share;
 /// source file, read at this moment, is the one that was indexed and has the text at its lines. The query is not part of
 /// the prompt. What was shown, and what was refused and why, is recorded in the store as a run; `ragdb verify` and
 /// `ragdb cite S1 --run ID` refer to it. No evidence is exit code 1 and a prompt without blocks.
+///
+/// The same query gives the same run again while nothing changed that the reader may read. All of it is compared again
+/// first.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -48,6 +51,9 @@ pub struct ContextArgs {
     /// Show text although the folder of its source can't be opened: the prompt and the run say so
     #[arg(long)]
     pub allow_unverified_source: bool,
+    /// Search anew: give no evidence from before, and keep none for later
+    #[arg(long)]
+    pub no_cache: bool,
     /// Who reads.
     #[command(flatten)]
     pub reader: ReaderArgs,

@@ -4,8 +4,8 @@ use std::io;
 use std::time::Duration;
 
 use ragdb::{
-    AnswerRecord, AnswerRequest, AnswerSettings, ApiKey, Endpoint, EndpointSettings, Extractive, Principal, Store,
-    Synthesiser,
+    AnswerRecord, AnswerRequest, AnswerSettings, ApiKey, CachedAnswer, Endpoint, EndpointSettings, Error, Extractive,
+    Principal, Store, Synthesiser,
 };
 
 use super::verify::{UNVERIFIED, receipt};
@@ -39,16 +39,20 @@ pub fn run(args: &AnswerArgs, context: &mut Context) -> Result<Outcome, Stop> {
         allow_unverified_source: args.allow_unverified_source,
         ..AnswerRequest::new(args.query.join(" "), synthesiser.as_ref())
     };
-    let answer = store.answer(&reader, &request)?;
-    let answer_id = if args.no_record {
-        None
+    let (answer, answer_id, cached) = if args.no_record || args.no_cache {
+        let answer = store.answer(&reader, &request)?;
+        let record = || record(&store, &reader, &answer, synthesiser.name()).map_err(|stop| unwritable(stop, INSTEAD));
+        let answer_id = (!args.no_record).then(record).transpose()?;
+        (answer, answer_id, false)
     } else {
-        Some(record(&store, &reader, &answer, synthesiser.name()).map_err(|stop| unwritable(stop, INSTEAD))?)
+        let CachedAnswer { answer, answer_id, cached } = store.cached_answer(&reader, &request)?;
+        let read_only = || unwritable(Error::ReadOnly { path: context.db.clone() }.into(), INSTEAD);
+        (answer, Some(answer_id.ok_or_else(read_only)?), cached)
     };
     if let Some(path) = &args.receipt {
         receipt::write(path, &store, &reader, &answer.manifest, &answer.verification, &context.db)?;
     }
-    let view = AnswerView::new(answer, synthesiser.name(), answer_id);
+    let view = AnswerView::new(answer, synthesiser.name(), answer_id, cached);
     context.print(&view)?;
     if view.unverified_source {
         context.warn(UNVERIFIED);
@@ -113,6 +117,9 @@ fn explain(view: &AnswerView, context: &Context) {
     });
     if let Some(reason) = view.reason {
         context.note(reason);
+    }
+    if view.cached {
+        context.note("(cached) answered before; judged again just now");
     }
 }
 

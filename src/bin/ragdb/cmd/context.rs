@@ -1,9 +1,10 @@
 //! `ragdb context`: the evidence prompt, and the record of what is in it.
 
 use std::io;
-use std::path::Path;
 
-use ragdb::{Citation, ContextRequest, Evidence, ExpectedPolicy, Manifest, Principal, SearchRequest};
+use ragdb::{
+    CachedEvidence, Citation, ContextRequest, Error, Evidence, ExpectedPolicy, Manifest, Principal, SearchRequest,
+};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -27,6 +28,7 @@ struct ContextView {
     tokens: Option<usize>,
     truncated: bool,
     unverified_source: bool,
+    cached: bool,
     evidence: Vec<ShownView>,
     refused: Vec<RefusedView>,
     events: Vec<EventView>,
@@ -61,20 +63,25 @@ struct EventView {
 /// Runs the verb.
 pub fn run(args: &ContextArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let (request, reader) = (request(args, context)?, args.reader.principal()?);
-    let evidence = match &args.manifest {
+    let (evidence, cached) = match &args.manifest {
         Some(path) => {
             let evidence = context.open_read_only()?.context(&reader, &request)?;
             files::write(path, &evidence.manifest.to_json(), "--manifest", &context.db)?;
-            evidence
+            (evidence, false)
         }
-        None => recorded(&reader, &request, context)?,
+        None => recorded(&reader, &request, args.no_cache, context)?,
     };
     let outcome = Outcome::of(!evidence.manifest.shown.is_empty());
     if context.json {
-        context.print(&ContextView::from(evidence))?;
+        context.print(&ContextView::new(evidence, cached))?;
     } else {
         context.print_exact(evidence.prompt.as_bytes())?;
-        say(&evidence.manifest, args.manifest.as_deref(), context);
+        let kept = match &args.manifest {
+            Some(file) => format!(" in {}", file.display()),
+            None if cached => " (cached)".to_owned(),
+            None => String::new(),
+        };
+        say(&evidence.manifest, &kept, context);
     }
     Ok(outcome)
 }
@@ -106,16 +113,29 @@ fn request(args: &ContextArgs, context: &Context) -> Result<ContextRequest, Stop
 /// What to do where the run can't be kept.
 const INSTEAD: &str = "write the run to a file with --manifest FILE";
 
-/// Evidence whose run is in the store.
-fn recorded(reader: &Principal, request: &ContextRequest, context: &Context) -> Result<Evidence, Stop> {
+/// Evidence whose run is in the store, and whether it was there before.
+fn recorded(
+    reader: &Principal,
+    request: &ContextRequest,
+    anew: bool,
+    context: &Context,
+) -> Result<(Evidence, bool), Stop> {
     let store = context.open_to_record(INSTEAD)?;
-    let evidence = store.context(reader, request)?;
-    store.record_run(reader, &evidence.manifest).map_err(|error| unwritable(error.into(), INSTEAD))?;
-    Ok(evidence)
+    if anew {
+        let evidence = store.context(reader, request)?;
+        store.record_run(reader, &evidence.manifest).map_err(|error| unwritable(error.into(), INSTEAD))?;
+        return Ok((evidence, false));
+    }
+    let CachedEvidence { evidence, cached, recorded } = store.cached_context(reader, request)?;
+    if recorded {
+        Ok((evidence, cached))
+    } else {
+        Err(unwritable(Error::ReadOnly { path: context.db.clone() }.into(), INSTEAD))
+    }
 }
 
-/// Says on standard error what is not in the prompt.
-fn say(manifest: &Manifest, file: Option<&Path>, context: &Context) {
+/// Says on standard error what is not in the prompt; `kept` says where the run is.
+fn say(manifest: &Manifest, kept: &str, context: &Context) {
     let count = |code: &str| manifest.refused.iter().filter(|refused| refused.code == code).count();
     let mut codes: Vec<&str> = manifest.refused.iter().map(|refused| refused.code.as_str()).collect();
     codes.sort_unstable();
@@ -127,7 +147,6 @@ fn say(manifest: &Manifest, file: Option<&Path>, context: &Context) {
         Some(tokens) => format!("{} characters, about {tokens} tokens", manifest.chars),
         None => format!("{} characters", manifest.chars),
     };
-    let kept = file.map_or_else(String::new, |file| format!(" in {}", file.display()));
     context.note(&format!("run {}{kept}: {blocks}, {length}{refused}", manifest.run_id));
     if manifest.shown.is_empty() {
         context.note(nothing(manifest));
@@ -158,8 +177,8 @@ fn citation(path: &str, refused: &ragdb::Refused) -> Citation {
     Citation { path: path.to_owned(), start_line: refused.start_line, end_line: refused.end_line }
 }
 
-impl From<Evidence> for ContextView {
-    fn from(evidence: Evidence) -> Self {
+impl ContextView {
+    fn new(evidence: Evidence, cached: bool) -> Self {
         let Evidence { manifest, prompt } = evidence;
         let shown = manifest.shown.into_iter().map(|shown| ShownView {
             label: shown.label,
@@ -188,6 +207,7 @@ impl From<Evidence> for ContextView {
             tokens: manifest.tokens,
             truncated: manifest.truncated,
             unverified_source: manifest.unverified_source,
+            cached,
             evidence: shown.collect(),
             refused: refused.collect(),
             events: events.collect(),

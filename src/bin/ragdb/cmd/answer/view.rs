@@ -41,8 +41,8 @@ pub struct AttemptView {
 }
 
 impl AnswerView {
-    /// The view of an answer; `answer_id` where it was kept.
-    pub fn new(answer: Answer, synthesiser: &str, answer_id: Option<String>) -> Self {
+    /// The view of an answer; `answer_id` where it was kept, `cached` where it was answered before.
+    pub fn new(answer: Answer, synthesiser: &str, answer_id: Option<String>, cached: bool) -> Self {
         Self {
             answer_id,
             answered: answer.answered(),
@@ -52,7 +52,7 @@ impl AnswerView {
             stop_reason: answer.stop_reason.as_str(),
             calls: answer.calls,
             attempts: answer.attempts,
-            cached: false,
+            cached,
             unverified_source: answer.verification.unverified_source(),
             synthesiser: synthesiser.to_owned(),
             published: answer.published.iter().map(PublishedView::from).collect(),
