@@ -641,6 +641,7 @@ CREATE TABLE acl_acts (
   subject TEXT NOT NULL,  -- of the target's tenant
   effect TEXT NOT NULL CHECK (effect IN ('allow', 'deny')),  -- granted, or revoked
   epoch INTEGER NOT NULL REFERENCES acl_epochs (epoch),  -- since when
+  tenant TEXT NOT NULL,  -- that of the target then: what was granted holds while it is the same
   PRIMARY KEY (target_kind, target, subject_kind, subject)
 ) STRICT, WITHOUT ROWID;
 

@@ -51,6 +51,7 @@ CREATE TABLE acl_acts (
   subject TEXT NOT NULL,
   effect TEXT NOT NULL CHECK (effect IN ('allow', 'deny')),
   epoch INTEGER NOT NULL REFERENCES acl_epochs (epoch),
+  tenant TEXT NOT NULL,
   PRIMARY KEY (target_kind, target, subject_kind, subject)
 ) STRICT, WITHOUT ROWID;
 

@@ -144,7 +144,12 @@ impl Store {
                 Named::Source(id) => Target::Source(id.clone()),
                 Named::Document { row, .. } => Target::Document(row.document_id.to_string()),
             };
-            apply(tx, &named, Act { target, subject: change.subject.clone(), allow }, change.reason.as_deref())
+            apply(
+                tx,
+                &named,
+                Act { target, subject: change.subject.clone(), allow, tenant: String::new() },
+                change.reason.as_deref(),
+            )
         })
     }
 
@@ -187,10 +192,12 @@ impl Store {
     }
 }
 
-/// Does an act inside a write transaction, if it changes anything.
+/// Does an act inside a write transaction, unless it is a grant that changes nothing, or was done before.
 fn apply(tx: &Connection, named: &Named, act: Act, reason: Option<&str>) -> Result<AclReport> {
     let verb = if act.allow { "grant" } else { "revoke" };
     let mut update = Update::begin(tx, None)?;
+    let tenant = update.tenant_of(named.source_id()).unwrap_or_default().to_owned();
+    let act = Act { tenant, ..act };
     if let (Member::Group(name), Some(known)) = (&act.subject, update.known_groups())
         && !known.contains(name)
     {
@@ -246,8 +253,10 @@ fn apply(tx: &Connection, named: &Named, act: Act, reason: Option<&str>) -> Resu
     report.notes.extend(meaning(&act, whole));
     rules.retain(|(before, after, _)| differs(before, after));
     let is_known = update.acts_on(&act.target).contains(&act);
-    if rules.is_empty() {
+    // What is revoked is noted also where it changes nothing yet: it must hold against what is granted later.
+    if rules.is_empty() && (act.allow || is_known) {
         report.notes.insert(0, unchanged(&act, is_known));
+        report.epoch = update.finish("the rules followed their sources")?.epoch;
         return Ok(report);
     }
     let (mut gained, mut lost) = (BTreeSet::new(), BTreeSet::new());

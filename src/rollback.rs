@@ -63,6 +63,9 @@ pub enum WhyNot {
     Purged,
     /// Its source is declared no longer, so that nothing says who may read it.
     SourceRemoved,
+    /// It was deleted when its source belonged to another tenant, or before there were rules: who could read it is not
+    /// known any more.
+    RuleUnknown,
 }
 
 impl WhyNot {
@@ -72,6 +75,7 @@ impl WhyNot {
         match self {
             Self::Purged => "purged",
             Self::SourceRemoved => "source_removed",
+            Self::RuleUnknown => "rule_unknown",
         }
     }
 }

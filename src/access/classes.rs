@@ -6,7 +6,7 @@ use super::rule::{Effective, SourceRule, effective, orphaned};
 use crate::error::{Error, Result};
 use crate::model::rule::{ClassKey, Member, Rule};
 use crate::store::access::{self, Act, ClassRow, ClassRule, Concern, Target};
-use crate::store::{Connection, sources};
+use crate::store::{Connection, classes as history, sources, tombstones};
 
 /// All that the rules of classes come from, as it is stored.
 #[derive(Clone)]
@@ -139,6 +139,11 @@ impl<'c> Update<'c> {
         Ok(())
     }
 
+    /// The tenant that a source belongs to, if the source is declared.
+    pub(crate) fn tenant_of(&self, source_id: &str) -> Option<&str> {
+        self.grounds.source(source_id).map(|source| source.tenant.as_str())
+    }
+
     /// Grants or revokes something. It begins an epoch, also where nobody reads more or less for it.
     pub(crate) fn act(&mut self, act: Act) -> Result<()> {
         self.grounds.put(act.clone());
@@ -211,6 +216,11 @@ impl<'c> Update<'c> {
                 && (self.populated.contains(&after.class_no) || access::is_populated(self.tx, after.class_no)?)
             {
                 self.concerned.extend(concerned);
+            }
+            if before.rule.tenant != after.rule.tenant {
+                // What was deleted in it is nothing that the other tenant may know of.
+                tombstones::hide_class(self.tx, after.class_no)?;
+                history::forget_history(self.tx, after.class_no)?;
             }
             access::update_class(self.tx, &after)?;
             self.note(&after);

@@ -114,7 +114,8 @@ mod tests {
         ] {
             let groups = source_groups.iter().map(ToString::to_string).collect();
             let source = SourceRule { visibility, tenant: "t".into(), groups, scope: None };
-            let granted = |subject| Act { target: Target::Source("s".into()), subject, allow: true };
+            let granted =
+                |subject| Act { target: Target::Source("s".into()), subject, allow: true, tenant: String::new() };
             for acts in [vec![], vec![granted(Member::Group("b".into()))], vec![granted(Member::User("u".into()))]] {
                 let readers = |narrowing: &Narrowing| readers(&effective(&source, narrowing, &acts, &[], None).rule);
                 for (a, b) in all.iter().flat_map(|a| all.iter().map(move |b| (a, b))) {

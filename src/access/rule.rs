@@ -138,9 +138,15 @@ pub(crate) fn effective(
     known: Option<&[String]>,
 ) -> Effective {
     let mut notes = Vec::new();
+    // Users and groups of another tenant may have the same names. What was revoked stays so.
+    let stale = |act: &&Act| act.allow && act.tenant != source.tenant;
+    notes.extend(on_source.iter().chain(on_document).filter(stale).map(|act| {
+        format!("{} was granted when the source belonged to tenant {:?}: ignored", act.subject, act.tenant)
+    }));
+    let [on_source, on_document] = [on_source, on_document].map(|acts| acts.iter().filter(move |act| !stale(act)));
     // A document's own act replaces the one of its source on the same subject.
-    let acts: BTreeMap<&Member, (bool, bool)> = (on_source.iter().map(|act| (&act.subject, (act.allow, false))))
-        .chain(on_document.iter().map(|act| (&act.subject, (act.allow, true))))
+    let acts: BTreeMap<&Member, (bool, bool)> = (on_source.map(|act| (&act.subject, (act.allow, false))))
+        .chain(on_document.map(|act| (&act.subject, (act.allow, true))))
         .collect();
     let deny: Vec<Member> = acts.iter().filter(|(_, (allow, _))| !allow).map(|(&subject, _)| subject.clone()).collect();
     let mut granted = Vec::new();

@@ -1,6 +1,7 @@
 //! Who reads.
 
 use serde::{Deserialize, Serialize};
+use unicode_normalization::is_nfc;
 
 use super::{Digest, DigestBuilder};
 use crate::error::{Error, Result};
@@ -208,6 +209,10 @@ fn insert(names: &mut Vec<String>, name: String) {
 pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
     let message = if name.trim().is_empty() {
         format!("the {what} is empty")
+    } else if name.trim() != name {
+        format!("the {what} {name:?} begins or ends with a space")
+    } else if !is_nfc(name) {
+        format!("the {what} {name:?} has letters and accents apart; write it composed (Unicode NFC)")
     } else if name.len() > LONGEST_NAME {
         format!("the {what} has {} bytes; a name has {LONGEST_NAME} or fewer", name.len())
     } else if name.chars().any(char::is_control) {
@@ -239,6 +244,8 @@ mod tests {
     #[case::unknown_field(r#"{"subject": "u", "admin": true}"#)]
     #[case::not_an_object(r#"["u"]"#)]
     #[case::a_control_character(r#"{"subject": "u\n"}"#)]
+    #[case::an_outer_space(r#"{"subject": "eve "}"#)]
+    #[case::accents_apart("{\"subject\": \"jose\u{301}\"}")]
     #[case::an_empty_group(r#"{"subject": "u", "groups": [""]}"#)]
     fn a_principal_that_cant_be_read_is_refused(#[case] json: &str) {
         assert!(Principal::from_json(json).is_err());

@@ -283,11 +283,13 @@ pub(crate) struct Act {
     pub subject: Member,
     /// Whether it was granted.
     pub allow: bool,
+    /// The tenant that the target belonged to: the subject is one of its users or groups.
+    pub tenant: String,
 }
 
 /// All acts.
 pub(crate) fn acts(conn: &Connection) -> Result<Vec<Act>> {
-    let sql = "SELECT target_kind, target, subject_kind, subject, effect FROM acl_acts \
+    let sql = "SELECT target_kind, target, subject_kind, subject, effect, tenant FROM acl_acts \
                ORDER BY target_kind, target, subject_kind, subject";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
@@ -295,18 +297,19 @@ pub(crate) fn acts(conn: &Connection) -> Result<Vec<Act>> {
     while let Some(row) = rows.next()? {
         let (kind, target, effect): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(4)?);
         let target = if kind == "source" { Target::Source(target) } else { Target::Document(target) };
-        acts.push(Act { target, subject: member(row, 2)?, allow: effect == "allow" });
+        acts.push(Act { target, subject: member(row, 2)?, allow: effect == "allow", tenant: row.get(5)? });
     }
     Ok(acts)
 }
 
 /// Adds an act, in place of an earlier one of the same target on the same subject.
 pub(crate) fn put_act(conn: &Connection, act: &Act, epoch: u64) -> Result<()> {
-    let sql = "INSERT OR REPLACE INTO acl_acts (target_kind, target, subject_kind, subject, effect, epoch) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    let sql = "INSERT OR REPLACE INTO acl_acts (target_kind, target, subject_kind, subject, effect, epoch, tenant) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     let ((target_kind, target), (subject_kind, subject)) = (act.target.columns(), act.subject.columns());
     let effect = if act.allow { "allow" } else { "deny" };
-    conn.prepare_cached(sql)?.execute(params![target_kind, target, subject_kind, subject, effect, epoch])?;
+    let values = params![target_kind, target, subject_kind, subject, effect, epoch, act.tenant];
+    conn.prepare_cached(sql)?.execute(values)?;
     Ok(())
 }
 

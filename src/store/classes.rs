@@ -20,6 +20,17 @@ pub(crate) const fn first_chunk(class_no: i64) -> i64 {
     class_no << LOCAL_BITS
 }
 
+/// Takes the history of a class back to one generation, of which nothing is told: it belongs to another tenant from now on.
+pub(crate) fn forget_history(conn: &Connection, class_no: i64) -> Result<()> {
+    let sql = "DELETE FROM class_generations WHERE class_no = ?1 AND generation < \
+               (SELECT max(generation) FROM class_generations WHERE class_no = ?1)";
+    conn.prepare_cached(sql)?.execute([class_no])?;
+    let sql = "UPDATE class_generations SET documents_added = 0, documents_updated = 0, documents_deleted = 0, \
+               chunks_added = 0, chunks_removed = 0, chunks_reused = 0 WHERE class_no = ?1";
+    conn.prepare_cached(sql)?.execute([class_no])?;
+    Ok(())
+}
+
 /// What one generation did to a class.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClassChange {

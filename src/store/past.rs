@@ -14,6 +14,8 @@ pub(crate) struct PastDocument {
     pub path: String,
     /// The access class that it is in, or was in when it was last deleted.
     pub class_no: i64,
+    /// Whether it is not live any more.
+    pub deleted: bool,
     pub chunks: BTreeSet<ChunkId>,
 }
 
@@ -29,6 +31,7 @@ pub(crate) fn documents(conn: &Connection, generation: u64) -> Result<BTreeMap<D
         classes.insert(document(&row.get::<_, String>(0)?)?, row.get(1)?);
         Ok(())
     })?;
+    let live = live_chunks(conn)?;
     let mut documents = BTreeMap::new();
     let sql = "SELECT d.document_id, s.source_id, d.path FROM documents d JOIN sources s USING (source_no) \
                WHERE d.generation_added <= ?1 \
@@ -38,7 +41,8 @@ pub(crate) fn documents(conn: &Connection, generation: u64) -> Result<BTreeMap<D
     for_each(conn, sql, Some(generation), |row| {
         let id = document(&row.get::<_, String>(0)?)?;
         let class_no = classes.get(&id).copied().unwrap_or_default();
-        let past = PastDocument { source_id: row.get(1)?, path: row.get(2)?, class_no, chunks: BTreeSet::new() };
+        let (source_id, path, deleted) = (row.get(1)?, row.get(2)?, !live.contains_key(&id));
+        let past = PastDocument { source_id, path, class_no, deleted, chunks: BTreeSet::new() };
         documents.insert(id, past);
         Ok(())
     })?;

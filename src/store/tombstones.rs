@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::classes::listed;
 use crate::error::Result;
+use crate::model::DocumentId;
 
 /// Why something is gone; the names are those that the table's CHECK allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,6 +72,21 @@ pub(crate) fn insert(conn: &Connection, row: &NewTombstone<'_>) -> Result<()> {
         row.reason.as_str(),
         row.class_no,
     ])?;
+    Ok(())
+}
+
+/// Leaves the tombstones of a document, and of chunks that it had, to the operator: it is in another access class from now
+/// on, whose readers never saw them, and those of the old one may not know of it.
+pub(crate) fn hide(conn: &Connection, class_no: i64, document: DocumentId) -> Result<()> {
+    // The ids of chunks begin with that of the document and a colon; the semicolon comes next.
+    let sql = "UPDATE tombstones SET class_no = 0 WHERE class_no = ?1 AND id BETWEEN ?2 AND ?2 || ';'";
+    conn.prepare_cached(sql)?.execute(params![class_no, document.to_string()])?;
+    Ok(())
+}
+
+/// Leaves all tombstones of an access class to the operator: it belongs to another tenant from now on.
+pub(crate) fn hide_class(conn: &Connection, class_no: i64) -> Result<()> {
+    conn.prepare_cached("UPDATE tombstones SET class_no = 0 WHERE class_no = ?1")?.execute([class_no])?;
     Ok(())
 }
 

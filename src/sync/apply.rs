@@ -18,7 +18,7 @@ use crate::store::generations::{self, ChunkCounts, DocumentCounts, Generation};
 use crate::store::postings::PostingWriter;
 use crate::store::record::{self, DocumentChange};
 use crate::store::sources::StoredFailure;
-use crate::store::tombstones::Reason;
+use crate::store::tombstones::{self, Reason};
 use crate::store::{Connection, findings, settings, sources};
 
 /// So many documents are named in each list of findings.
@@ -295,6 +295,7 @@ impl Writer<'_, '_> {
             self.report.documents.updated += 1;
             if old_class != class_no {
                 self.classes.access.moved(old_class, class_no)?;
+                tombstones::hide(tx, old_class, document.row.document_id)?;
             }
             number
         } else {

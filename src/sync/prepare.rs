@@ -305,7 +305,16 @@ impl Worker<'_> {
         let trust = if declared.reviewed.covers(&path) { Trust::Reviewed } else { Trust::None };
         let document_id = DocumentId::new(&declared.config.id, &path);
         let alone = self.context.alone.contains(&document_id).then_some(document_id);
-        let key = self.context.past.kept(document_id, ClassKey::new(&declared.config.id, narrowing, alone));
+        let said = ClassKey::new(&declared.config.id, narrowing, alone);
+        let known = stored.as_ref().filter(|stored| stored.row.content_hash == hash);
+        let known = known.and_then(|stored| self.context.known_keys.get(&stored.row.class_no)).filter(|key| key.kept);
+        let key = match known {
+            // A rollback kept it narrower than it says, and it says nothing else since.
+            Some(known) => {
+                ClassKey { narrowing: access::narrower(&said.narrowing, &known.narrowing), kept: true, ..said }
+            }
+            None => self.context.past.kept(document_id, said),
+        };
         let class = self.context.keys.number(&key);
         let stays = stored.as_ref().is_some_and(|stored| {
             !self.context.rebuild && self.context.known_keys.get(&stored.row.class_no) == Some(&key)

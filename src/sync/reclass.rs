@@ -6,7 +6,7 @@ use crate::lexicon::{Lexer, TermCounts};
 use crate::store::classes::{self, ClassChange};
 use crate::store::postings::PostingWriter;
 use crate::store::record::DocumentChange;
-use crate::store::{Connection, chunks, documents, generations, settings};
+use crate::store::{Connection, chunks, documents, generations, settings, tombstones};
 
 /// Moves a document to a class, inside the caller's write transaction. Texts, ids and generations stay as they are, and so
 /// does what generations are noted to have done.
@@ -52,6 +52,7 @@ pub(crate) fn reclass(tx: &Connection, document_no: i64, class_no: i64) -> Resul
     index::append_segment(&mut writer, new, runs, &Deaths::default(), &policy.bm25)?;
     classes::advance(tx, class_no, number)?;
     documents::set_class(tx, document_no, class_no)?;
+    tombstones::hide(tx, row.class_no, row.document_id)?;
     // What generations did stays as it was noted, in both classes: the document counts where it was counted. The class that
     // it enters has a place in the history from now on, at a generation that who could read the document knows already.
     let known = match classes::newest_generation(tx, class_no)? {

@@ -197,10 +197,12 @@ impl Store {
             documents.retain(|id, past| {
                 let why = if purged.contains(id) {
                     WhyNot::Purged
-                } else if declared.contains(&past.source_id) {
-                    return true;
-                } else {
+                } else if !declared.contains(&past.source_id) {
                     WhyNot::SourceRemoved
+                } else if past.deleted && past.class_no == 0 {
+                    WhyNot::RuleUnknown
+                } else {
+                    return true;
                 };
                 let (source_id, path) = (past.source_id.clone(), past.path.clone());
                 not_revived.push(NotRevived { source_id, path, why });

@@ -346,3 +346,62 @@ fn what_was_changed_by_hand_is_named(#[case] sql: &str, #[case] problem: &str) {
     let check = report.checks.iter().find(|check| check.name == "access").unwrap();
     assert!(check.problems.iter().any(|found| found.contains(problem)), "{sql}: {:#?}", check.problems);
 }
+
+#[test]
+fn a_revocation_that_changes_nothing_yet_holds_against_a_later_grant() {
+    let world = world();
+    let store = world.store();
+    let revoke = |target: &str| store.revoke(&AclChange::user(target, "eve").unwrap()).unwrap();
+    assert!(revoke("docs").changed);
+    let report = revoke("docs:keys.md");
+    assert!(report.changed && report.lost.is_empty(), "{report:?}");
+    assert!(!revoke("docs:keys.md").changed);
+    grant(&store, AclChange::user("docs", "eve").unwrap());
+    assert!(!readable(&store, &known("eve", &[])).contains(&"keys.md"));
+    assert_sound(&store);
+}
+
+#[test]
+fn a_grant_does_not_follow_a_source_to_another_tenant() {
+    let world = world();
+    grant(&world.store(), AclChange::user("staff", "eve").unwrap());
+    assert!(readable(&world.store(), &known("eve", &[])).contains(&"pay.md"));
+    sync(&world, &YAML.replace("visibility: private, tenant: acme", "visibility: private, tenant: globex"));
+    let other = Principal::new("globex", "eve").unwrap();
+    assert!(!readable(&world.store(), &other).contains(&"pay.md"));
+    sync(&world, YAML);
+    assert!(readable(&world.store(), &known("eve", &[])).contains(&"pay.md"));
+    assert_sound(&world.store());
+}
+
+/// The tombstones that somebody sees.
+fn tombstones(store: &Store, principal: &Principal) -> usize {
+    store.sql(principal, "SELECT id FROM tombstones").expect("it runs").rows.len()
+}
+
+#[test]
+fn what_was_deleted_before_a_document_moved_is_the_operators_to_know() {
+    let world = world();
+    world.write("keys.md", "# Keys\n\nRotate a key every 30 days.\n");
+    sync(&world, YAML);
+    let (store, bob) = (world.store(), known("bob", &[]));
+    assert_eq!(tombstones(&store, &bob), 1);
+    store.revoke(&AclChange::user("keys.md", "bob").unwrap()).unwrap();
+    assert_eq!((tombstones(&store, &bob), tombstones(&store, &known("ann", &[]))), (0, 0));
+    assert_eq!(tombstones(&store, &Principal::operator()), 1);
+    assert_sound(&store);
+}
+
+#[test]
+fn another_tenant_learns_nothing_of_what_a_source_had() {
+    let world = world();
+    world.remove("keys.md");
+    sync(&world, YAML);
+    assert_eq!(tombstones(&world.store(), &known("bob", &[])), 2);
+    sync(&world, &YAML.replace("internal, tenant: acme", "internal, tenant: globex"));
+    let (store, reader) = (world.store(), Principal::new("globex", "bob").unwrap());
+    assert_eq!(tombstones(&store, &reader), 0);
+    let log = store.log(&reader, None).unwrap();
+    assert!(log.iter().all(|generation| generation.documents.deleted == 0), "{log:?}");
+    assert_sound(&store);
+}

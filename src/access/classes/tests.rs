@@ -176,7 +176,12 @@ fn acts_and_the_groups_that_there_are_change_rules_in_place() {
         update.finish("sync")?;
         assert_eq!(access::known_groups(tx)?.as_deref(), Some(&groups[..]));
 
-        let act = |subject: Member, allow| Act { target: Target::Source("docs".into()), subject, allow };
+        let act = |subject: Member, allow| Act {
+            target: Target::Source("docs".into()),
+            subject,
+            allow,
+            tenant: "acme".into(),
+        };
         let grant = act(Member::Group("hr".into()), true);
         let mut update = Update::begin(tx, None)?;
         update.act(grant.clone())?;
@@ -203,7 +208,7 @@ fn acts_and_the_groups_that_there_are_change_rules_in_place() {
         let document = DocumentId::new("docs", "a.md");
         let mut update = Update::begin(tx, None)?;
         let target = Target::Document(document.to_string());
-        update.act(Act { target, subject: Member::User("eve".into()), allow: true })?;
+        update.act(Act { target, subject: Member::User("eve".into()), allow: true, tenant: "acme".into() })?;
         let alone = update.class_of(&ClassKey::new("docs", Narrowing::default(), Some(document)))?;
         update.moved(class, alone)?;
         assert!(update.finish("grant user eve on a.md")?.raised);

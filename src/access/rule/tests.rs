@@ -29,7 +29,7 @@ fn user(name: &str) -> Member {
 }
 
 fn act(subject: Member, allow: bool) -> Act {
-    Act { target: Target::Source("docs".into()), subject, allow }
+    Act { target: Target::Source("docs".into()), subject, allow, tenant: "acme".into() }
 }
 
 const NOBODY: &str = "no members: nobody but the operator may read it";
@@ -279,4 +279,17 @@ proptest! {
             prop_assert!(!admits(&narrowed, &principal));
         }
     }
+}
+
+#[test]
+fn what_was_granted_under_another_tenant_lets_nobody_in() {
+    let acts = [
+        Act { tenant: "globex".into(), ..act(Member::User("eve".into()), true) },
+        Act { tenant: "globex".into(), ..act(Member::User("bob".into()), false) },
+    ];
+    let source = source(Visibility::Private, &[]);
+    let effective = effective(&source, &Narrowing::default(), &acts, &[], None);
+    assert_eq!(effective.rule.allow, []);
+    assert_eq!(effective.rule.deny, [Member::User("bob".into())]);
+    assert!(effective.notes[0].contains("when the source belonged to tenant \"globex\": ignored"), "{effective:?}");
 }
