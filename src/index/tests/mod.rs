@@ -1,5 +1,6 @@
 //! Random worlds: a few syncs of chunks over a small vocabulary, and what the index must say about them.
 
+mod classes;
 mod damage;
 mod equal;
 mod pieces;
