@@ -1,7 +1,12 @@
 //! What somebody may not read changes nothing that they see.
 
+mod build;
 mod cli;
 mod cost;
+mod exact;
+mod observe;
+mod plan;
+mod promise_02;
 mod reads;
 mod runs;
 mod sql;
