@@ -7,6 +7,8 @@ mod exact;
 mod observe;
 mod plan;
 mod promise_02;
+mod promise_18;
+mod promise_18_cli;
 mod reads;
 mod runs;
 mod sql;
