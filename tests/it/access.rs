@@ -4,6 +4,7 @@ mod build;
 mod cli;
 mod cost;
 mod exact;
+mod hostile;
 mod observe;
 mod plan;
 mod promise_02;
