@@ -108,7 +108,7 @@ impl Lengths {
 }
 
 /// The page of a chunk, and its place in it.
-#[expect(clippy::cast_possible_truncation, reason = "the remainder is below the page size")]
+#[expect(clippy::cast_sign_loss, reason = "the remainder of a number in its class is not negative")]
 fn place(chunk_no: i64) -> (i64, usize) {
     let class_no = class_of(chunk_no);
     let local = chunk_no - first_chunk(class_no);

@@ -164,7 +164,9 @@ fn compare(cases: u32) -> (u64, u64) {
     let outcome =
         TestRunner::new(config).run(&(policy(), syncs, asked, any::<bool>()), |(policy, syncs, asked, optimises)| {
             let mut index = Classes::under(policy);
-            syncs.iter().for_each(|sync| index.sync(sync));
+            for sync in &syncs {
+                index.sync(sync);
+            }
             if optimises {
                 optimize(&mut PostingWriter::new(&index.connection).unwrap(), &policy).unwrap();
             }

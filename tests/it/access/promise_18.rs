@@ -125,7 +125,7 @@ fn references(store: &Store) -> Vec<[String; 2]> {
     for (source, file, _) in FORBIDDEN {
         let unknown =
             file.chars().rev().map(|c| if c == '.' { '.' } else { 'q' }).collect::<String>().replace("qq.", "") + ".md";
-        let unknown = unknown.trim_start_matches(|c| c == '.').to_owned();
+        let unknown = unknown.trim_start_matches('.').to_owned();
         for lines in ["#L1", "#L2-L3", "#L6-L99"] {
             all.push([format!("{file}{lines}"), format!("{unknown}{lines}")]);
             all.push([format!("{source}:{file}{lines}"), format!("{source}:{unknown}{lines}")]);
