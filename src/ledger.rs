@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::access::history::Numbers;
-use crate::access::{Scope, Seen};
+use crate::access::{self, Scope, Seen};
 use crate::error::{Error, Result};
 use crate::model::{ChunkId, Citation, Principal, Span};
 use crate::store::answers::{self, AnswerRow, CitationRow, PublishedCitation, SpanColumns, ValueRow};
@@ -99,9 +99,25 @@ impl Store {
         self.write(|tx| insert(tx, principal, record))
     }
 
-    /// The kept answers, newest first, at most `limit`: all of them to the operator, to others those of their own runs.
+    /// The kept answers, newest first, at most `limit`: all of them to the operator, to others those of the runs that
+    /// [`Store::run`] gives them.
     pub fn answers(&self, principal: &Principal, limit: u64) -> Result<Vec<StoredAnswer>> {
-        let lines = self.read(|conn| answers::list(conn, &Of::new(principal), limit))?;
+        let lines = self.read_as(principal, Seen::Stored, |conn, scope| {
+            let of = Of::new(principal);
+            if scope.is_whole() {
+                return answers::list(conn, &of, limit);
+            }
+            let (mut known, mut lines) = (HashMap::new(), Vec::new());
+            for line in answers::list(conn, &of, u64::MAX)? {
+                if !known.contains_key(&line.run_id) {
+                    known.insert(line.run_id.clone(), access::is_run_met(conn, scope, &line.run_id)?);
+                }
+                if known[&line.run_id] && (lines.len() as u64) < limit {
+                    lines.push(line);
+                }
+            }
+            Ok(lines)
+        })?;
         let answer = |line: answers::AnswerLine| StoredAnswer {
             answer_id: line.answer_id,
             run_id: line.run_id,
@@ -117,28 +133,14 @@ impl Store {
     }
 
     /// The published citations of kept answers whose chunks changed or vanished since, as far as syncs have noticed: of
-    /// the principal's own runs. A chunk that they may not read any more is gone to them.
+    /// the principal's own runs. Of a claim with a citation of what they may not read any more, and could still read when
+    /// it went, nothing is told.
     pub fn impact(&self, principal: &Principal) -> Result<Vec<Impact>> {
         self.read_as(principal, Seen::Stored, |conn, scope| {
-            let mut known: HashMap<String, Option<String>> = HashMap::new();
-            let mut impacts = Vec::new();
-            answers::for_each_published(conn, &Of::new(principal), |cited| {
-                let hash = if let Some(hash) = known.get(&cited.chunk_id) {
-                    hash.clone()
-                } else {
-                    let hash = document_hash(conn, scope, &cited.chunk_id)?;
-                    known.insert(cited.chunk_id.clone(), hash.clone());
-                    hash
-                };
-                let change = match hash {
-                    None => Change::Gone,
-                    hash if hash == cited.document_hash => return Ok(()),
-                    Some(_) => Change::DocumentChanged,
-                };
-                impacts.push(impact(cited, change));
-                Ok(())
-            })?;
-            Ok(impacts)
+            let mut impacts = Impacts { conn, scope, known: HashMap::new(), claim: Vec::new(), found: Vec::new() };
+            answers::for_each_published(conn, &Of::new(principal), |cited| impacts.add(cited))?;
+            impacts.end_claim()?;
+            Ok(impacts.found)
         })
     }
 }
@@ -165,6 +167,57 @@ pub(crate) fn insert(tx: &Connection, principal: &Principal, record: &AnswerReco
         record_claim(tx, &answer_id, claim_no, claim)?;
     }
     Ok(answer_id)
+}
+
+/// Published citations, claim by claim, held to what is stored.
+struct Impacts<'a> {
+    conn: &'a Connection,
+    scope: &'a Scope,
+    /// Of each chunk: whether the reader may be told of it, and the hash of its document where it is live.
+    known: HashMap<String, (bool, Option<String>)>,
+    /// The citations of the claim that is read.
+    claim: Vec<PublishedCitation>,
+    found: Vec<Impact>,
+}
+
+impl Impacts<'_> {
+    fn add(&mut self, cited: PublishedCitation) -> Result<()> {
+        let claim = |cited: &PublishedCitation| (cited.answer_id.clone(), cited.claim_no);
+        if self.claim.last().is_some_and(|last| claim(last) != claim(&cited)) {
+            self.end_claim()?;
+        }
+        self.claim.push(cited);
+        Ok(())
+    }
+
+    /// A claim rests on all that it cites: it is told where all of that may be.
+    fn end_claim(&mut self) -> Result<()> {
+        let mut changed = Vec::new();
+        let mut is_met = true;
+        for cited in std::mem::take(&mut self.claim) {
+            let (may_be_told, hash) = self.look_up(&cited.chunk_id)?;
+            is_met &= may_be_told;
+            let change = match hash {
+                None => Change::Gone,
+                hash if hash == cited.document_hash => continue,
+                Some(_) => Change::DocumentChanged,
+            };
+            changed.push(impact(cited, change));
+        }
+        if is_met {
+            self.found.append(&mut changed);
+        }
+        Ok(())
+    }
+
+    fn look_up(&mut self, chunk_id: &str) -> Result<(bool, Option<String>)> {
+        if let Some(known) = self.known.get(chunk_id) {
+            return Ok(known.clone());
+        }
+        let found = (access::is_met(self.conn, self.scope, chunk_id)?, document_hash(self.conn, self.scope, chunk_id)?);
+        self.known.insert(chunk_id.to_owned(), found.clone());
+        Ok(found)
+    }
 }
 
 /// The stored number of the generation that an answer was judged against. It is the newest one where the principal saw

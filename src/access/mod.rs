@@ -8,11 +8,13 @@
 
 mod classes;
 pub(crate) mod history;
+mod met;
 mod narrow;
 mod rule;
 mod scope;
 
 pub(crate) use classes::{Grounds, Update, differs, outcome, row};
+pub(crate) use met::{is_met, is_run_met};
 pub(crate) use narrow::narrower;
 pub(crate) use rule::narrowing;
 pub(crate) use scope::{Scope, Seen};

@@ -23,6 +23,8 @@ pub(crate) struct Scope {
     everything: bool,
     /// Whether it is whoever holds the file that reads.
     operator: bool,
+    /// Whether that one reads with no limit to some scopes.
+    whole: bool,
     /// Sorted.
     classes: Vec<ClassRule>,
     numbers: Vec<i64>,
@@ -56,7 +58,9 @@ impl Scope {
         }
         classes.sort_unstable_by_key(|class| class.class_no);
         let numbers = classes.iter().map(|class| class.class_no).collect();
-        Ok(Self { everything, operator: principal.is_operator(), classes, numbers, border, at })
+        let operator = principal.is_operator();
+        let whole = operator && principal.scopes().is_empty();
+        Ok(Self { everything, operator, whole, classes, numbers, border, at })
     }
 
     /// Whether nothing that is stored is left out.
@@ -64,9 +68,15 @@ impl Scope {
         self.everything
     }
 
-    /// Whether the operator reads, who sees numbers and failures as they are.
+    /// Whether the operator reads, who is told what is wrong with a store.
     pub(crate) fn is_operator(&self) -> bool {
         self.operator
+    }
+
+    /// Whether the operator reads, of all sources: they see generations, numbers and runs as they are stored. Others see
+    /// what comes of the classes that they read.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole
     }
 
     /// The numbers of the classes, ascending.

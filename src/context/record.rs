@@ -1,7 +1,7 @@
 //! The record of runs: keeping one, reading one back, and adding to what happened in it.
 
 use crate::access::history::{self, History, Numbers};
-use crate::access::{Scope, Seen};
+use crate::access::{self, Scope, Seen};
 use crate::error::{Error, Result};
 use crate::evidence::manifest;
 use crate::model::{Digest, Manifest, Principal, RunEvent};
@@ -25,18 +25,29 @@ impl Store {
     }
 
     /// The recorded run with this id, or whose id alone begins with these digits (8 or more); `last` is the run that was
-    /// recorded last. The operator reads all runs; others their own, and those of others do not exist to them.
+    /// recorded last. The operator reads all runs. To others those of somebody else do not exist, nor do those of their own
+    /// that met what they may not read now: a manifest is whole or it is none, and it names all that was shown.
     ///
     /// # Errors
     /// [`Error::NotFound`] where there is none, [`Error::Invalid`] where it is no id or several begin so,
     /// [`Error::Damaged`] where its rows can't be what was recorded.
     pub fn run(&self, principal: &Principal, run_id: &str) -> Result<Manifest> {
-        self.read(|conn| {
-            let run_id = resolve(conn, principal, run_id)?;
-            let run = runs::get(conn, &run_id)?.ok_or_else(|| no_run(&run_id))?;
-            run.check().map_err(|what| Error::Damaged { detail: format!("run {run_id}: {what}") })?;
-            Ok(run)
+        self.read_as(principal, Seen::Stored, |conn, scope| {
+            let found = resolve(conn, principal, run_id)?;
+            if !access::is_run_met(conn, scope, &found)? {
+                return Err(no_run(run_id));
+            }
+            load(conn, &found)
         })
+    }
+
+    /// As [`Store::run`], also where the principal's own run met what they may not read any more: for [`Store::verify`],
+    /// which says of each citation that nothing has this reference. Show nothing else of it to anyone.
+    ///
+    /// # Errors
+    /// As [`Store::run`].
+    pub fn run_to_verify(&self, principal: &Principal, run_id: &str) -> Result<Manifest> {
+        self.read(|conn| load(conn, &resolve(conn, principal, run_id)?))
     }
 
     /// Adds to what happened in a recorded run.
@@ -95,11 +106,18 @@ fn seen_generation(tx: &Connection, scope: &Scope, principal: &Principal, run: &
     Ok((stored, History::of(tx, scope, principal)?.get(tx, run.generation)?.digest))
 }
 
+/// A run as it was recorded.
+fn load(conn: &Connection, run_id: &str) -> Result<Manifest> {
+    let run = runs::get(conn, run_id)?.ok_or_else(|| no_run(run_id))?;
+    run.check().map_err(|what| Error::Damaged { detail: format!("run {run_id}: {what}") })?;
+    Ok(run)
+}
+
 /// The whole id of a run.
 fn resolve(conn: &Connection, principal: &Principal, run_id: &str) -> Result<String> {
     let of = Of::new(principal);
     if run_id == LAST_RUN {
-        return runs::last(conn, &of)?.ok_or_else(|| Error::NotFound { what: "recorded run".into() });
+        return runs::last(conn, &of)?.ok_or_else(|| no_run(run_id));
     }
     let digits = run_id.to_ascii_lowercase();
     if !(SHORTEST_RUN..=32).contains(&digits.len()) || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -118,5 +136,6 @@ fn resolve(conn: &Connection, principal: &Principal, run_id: &str) -> Result<Str
 }
 
 fn no_run(run_id: &str) -> Error {
-    Error::NotFound { what: format!("run {run_id}") }
+    let what = if run_id == LAST_RUN { "recorded run".into() } else { format!("run {run_id}") };
+    Error::NotFound { what }
 }

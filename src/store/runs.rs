@@ -132,6 +132,13 @@ pub(crate) fn ids(conn: &Connection, of: &Of, prefix: &str) -> Result<Vec<String
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// The ids of the chunks that a run showed or refused.
+pub(crate) fn chunk_ids(conn: &Connection, run_id: &str) -> Result<Vec<String>> {
+    let mut statement = conn.prepare_cached("SELECT chunk_id FROM run_hits WHERE run_id = ?1 ORDER BY hit_no")?;
+    let rows = statement.query_map([run_id], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Who asked for a run, as JSON.
 pub(crate) fn principal(conn: &Connection, run_id: &str) -> Result<Option<String>> {
     let mut statement = conn.prepare_cached("SELECT principal FROM runs WHERE run_id = ?1")?;

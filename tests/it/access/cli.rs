@@ -108,5 +108,6 @@ fn a_run_is_its_reader_s() {
     assert!(hers.code == 1 && hers.stdout.contains("unknown_reference"), "{}", hers.stdout);
     assert!(ours.code == 1 && ours.stdout.contains("forbidden"), "{}", ours.stdout);
     let answers = |reader: &[&str]| json(&project, &["answers"], reader)["answers"].as_array().expect("answers").len();
-    assert_eq!((answers(&ALICE), answers(&BOB), answers(&OPERATOR)), (3, 0, 3));
+    assert_eq!((answers(&ALICE), answers(&BOB), answers(&OPERATOR)), (0, 0, 3));
+    assert_eq!(project.run(&[&["cite", "S1", "--run", id][..], &ALICE].concat()).code, 2);
 }

@@ -1,8 +1,8 @@
 //! A run is somebody's own, and what it showed is judged by what they may read now.
 
 use ragdb::{
-    AnswerFormat, AnswerRecord, ContextRequest, Manifest, Principal, ProposedAnswer, Store, Verdict, Verification,
-    VerifyRequest,
+    AclChange, AnswerFormat, AnswerRecord, ContextRequest, Manifest, Principal, ProposedAnswer, Store, Verdict,
+    Verification, VerifyRequest,
 };
 
 use super::{House, SOURCES, alice, bob};
@@ -50,8 +50,6 @@ fn others_runs_do_not_exist() {
     store.record_answer(&alice(), &record).expect("it is kept");
     let kept = |reader: &Principal| store.answers(reader, 10).unwrap().len();
     assert_eq!((kept(&alice()), kept(&bob()), kept(&Principal::operator())), (1, 0, 1));
-    // In other groups she is who she was.
-    assert_eq!(kept(&Principal::new("acme", "alice").unwrap()), 1);
     house.remove("staff/keys.md");
     house.write("staff/locks.md", "# Locks\n\nA lock has a key.\n");
     house.sync();
@@ -90,4 +88,83 @@ fn a_run_is_recorded_for_whom_it_was_made() {
     house.sync();
     store.record_run(&alice(), &run).expect("it is recorded");
     assert_eq!(store.run(&alice(), "last").unwrap(), run);
+}
+
+/// What a reader is told of their run and of the answers to it.
+fn told(store: &Store, reader: &Principal, run: &Manifest) -> (Option<String>, usize, Vec<String>) {
+    let kept = match (store.run(reader, &run.run_id), store.run(reader, "last")) {
+        (Ok(kept), Ok(last)) if kept == last => Some(kept.shown[0].path.clone()),
+        (Err(one), Err(last)) => {
+            let unknown = store.run(reader, "0123456789abcdef").unwrap_err().to_string();
+            assert_eq!(one.to_string().replace(&run.run_id, "ID"), unknown.replace("0123456789abcdef", "ID"));
+            assert_eq!((one.code(), last.code()), ("not_found", "not_found"));
+            None
+        }
+        other => panic!("{other:?}"),
+    };
+    let impact = store.impact(reader).expect("it is told").into_iter().map(|impact| impact.text).collect();
+    (kept, store.answers(reader, 10).expect("it is told").len(), impact)
+}
+
+#[test]
+fn what_was_shown_once_is_not_told_to_who_may_not_read_it_now() {
+    let house = house();
+    house.write("ragdb.yaml", &SOURCES.replace("groups: [staff]", "groups: [staff], scope: desk"));
+    house.sync();
+    let store = house.store();
+    let hers = recorded(&store, &alice());
+    let verification = verified(&store, &alice(), &hers);
+    let record = AnswerRecord { verification: &verification, synthesiser: "external", stop_reason: None, calls: None };
+    store.record_answer(&alice(), &record).expect("it is kept");
+    let claim = || "Rotate a key every 90 days.".to_owned();
+    let nothing = (None, 0, vec![]);
+    let within = |scope: &str| alice().with_scope(scope).expect("a principal");
+    let ungrouped = Principal::new("acme", "alice").expect("a principal");
+    assert_eq!(told(&store, &alice(), &hers), (Some("keys.md".into()), 1, vec![]));
+    house.write("staff/keys.md", &format!("{KEYS}\nA key has teeth.\n"));
+    house.sync();
+    for (reader, expected) in [
+        (alice(), (Some("keys.md".into()), 1, vec![claim()])),
+        (within("desk"), (Some("keys.md".into()), 1, vec![claim()])),
+        (within("elsewhere"), nothing.clone()),
+        (ungrouped.clone(), nothing.clone()),
+    ] {
+        assert_eq!(told(&store, &reader, &hers), expected, "{reader:?}");
+    }
+    let revoked = AclChange::group("staff", "staff").expect("a change");
+    store.revoke(&revoked).expect("it is revoked");
+    house.remove("staff/keys.md");
+    house.write("staff/locks.md", "# Locks\n\nA lock has a key.\n");
+    house.sync();
+    for reader in [alice(), within("desk"), ungrouped] {
+        assert_eq!(told(&store, &reader, &hers), nothing, "{reader:?}");
+    }
+    assert_eq!(told(&store, &Principal::operator(), &hers), (Some("keys.md".into()), 1, vec![claim()]));
+    // What is judged is told citation by citation, as before.
+    let run = store.run_to_verify(&alice(), "last").expect("it is hers");
+    assert_eq!(verified(&store, &alice(), &run).claims[0].verdict, Verdict::UnknownReference);
+    assert_eq!(store.run_to_verify(&bob(), &run.run_id).map_err(|error| error.code()), Err("not_found"));
+}
+
+#[test]
+fn a_claim_is_told_where_all_that_it_cites_may_be() {
+    let house = house();
+    house.write("site/keys.md", KEYS);
+    house.sync();
+    let store = house.store();
+    let run = recorded(&store, &alice());
+    let claim = r#"{"claims": [
+        {"text": "Rotate a key every 90 days.", "citations": [{"ref": "site:keys.md#L3"}, {"ref": "staff:keys.md#L3"}]},
+        {"text": "Rotate a key every 90 days!", "citations": [{"ref": "site:keys.md#L3"}]}]}"#;
+    let answer = ProposedAnswer::parse(claim, AnswerFormat::Json, &[]).expect("an answer");
+    let verification = store.verify(&alice(), &VerifyRequest::new(&run, &answer)).expect("it is judged");
+    assert_eq!(verification.published().len(), 3, "{verification:?}");
+    let record = AnswerRecord { verification: &verification, synthesiser: "external", stop_reason: None, calls: None };
+    store.record_answer(&alice(), &record).expect("it is kept");
+    house.write("site/keys.md", &KEYS.replace("90", "60"));
+    house.sync();
+    let impact = || store.impact(&alice()).unwrap().into_iter().map(|impact| impact.claim).collect::<Vec<_>>();
+    assert_eq!(impact(), [0, 1]);
+    store.revoke(&AclChange::group("staff", "staff").unwrap()).expect("it is revoked");
+    assert_eq!(impact(), [1]);
 }

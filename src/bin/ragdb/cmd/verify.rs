@@ -28,7 +28,7 @@ pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let recorded = args.run.is_some() && !args.no_record;
     let store = if recorded { context.open_to_record(INSTEAD)? } else { context.open_read_only()? };
     let manifest = match (&args.run, &args.manifest) {
-        (Some(run), _) => store.run(&reader, run)?,
+        (Some(run), _) => store.run_to_verify(&reader, run)?,
         (None, Some(path)) => Manifest::from_json(&files::read(path)?)?,
         (None, None) => return Err(Stop::Usage("name a run with --run or --manifest".into())),
     };
