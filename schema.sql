@@ -84,6 +84,8 @@ CREATE TABLE documents (
   inode INTEGER,  -- likewise
   trust TEXT NOT NULL DEFAULT 'none' CHECK (trust IN ('none', 'reviewed')),  -- as its source says of it
   class_no INTEGER REFERENCES acl_classes (class_no),  -- its access class; never NULL
+  -- class_generation: the generation that brought it into its class; 0 in class 0. Who reads the class sees no earlier one
+  class_generation INTEGER NOT NULL DEFAULT 0 CHECK (class_generation >= 0),
   UNIQUE (source_no, path)
 ) STRICT;
 
@@ -137,7 +139,8 @@ CREATE TABLE tombstones (
   reason TEXT NOT NULL CHECK (reason IN (  -- why
     'file_deleted', 'text_changed', 'policy_changed', 'source_removed', 'rolled_back', 'purged'
   )),
-  class_no INTEGER NOT NULL REFERENCES acl_classes (class_no)  -- the access class that it was in
+  class_no INTEGER NOT NULL REFERENCES acl_classes (class_no),  -- the access class that it was in
+  class_generation INTEGER NOT NULL CHECK (class_generation >= 0)  -- of its document, then
 ) STRICT;
 
 CREATE INDEX tombstones_by_id ON tombstones (class_no, id);

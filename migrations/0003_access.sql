@@ -70,6 +70,7 @@ CREATE TABLE class_generations (
 
 ALTER TABLE documents ADD COLUMN class_no INTEGER REFERENCES acl_classes (class_no);
 UPDATE documents SET class_no = 0;
+ALTER TABLE documents ADD COLUMN class_generation INTEGER NOT NULL DEFAULT 0 CHECK (class_generation >= 0);
 CREATE UNIQUE INDEX documents_by_class ON documents (class_no, document_id);
 
 DROP INDEX chunks_unsafe;
@@ -111,9 +112,10 @@ CREATE TABLE tombstones (
   reason TEXT NOT NULL CHECK (reason IN (
     'file_deleted', 'text_changed', 'policy_changed', 'source_removed', 'rolled_back', 'purged'
   )),
-  class_no INTEGER NOT NULL REFERENCES acl_classes (class_no)
+  class_no INTEGER NOT NULL REFERENCES acl_classes (class_no),
+  class_generation INTEGER NOT NULL CHECK (class_generation >= 0)
 ) STRICT;
-INSERT INTO tombstones SELECT *, 0 FROM old_tombstones;
+INSERT INTO tombstones SELECT *, 0, 0 FROM old_tombstones;
 DROP TABLE old_tombstones;
 CREATE INDEX tombstones_by_id ON tombstones (class_no, id);
 CREATE INDEX tombstones_by_generation ON tombstones (class_no, generation_deleted);

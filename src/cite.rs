@@ -112,9 +112,10 @@ impl Store {
     /// Compares stored lines with the source file as it is now.
     fn judge(&self, reference: &str, stored: Stored, numbers: &Numbers) -> Result<Cited> {
         let Stored { document, lines, chunk } = stored;
-        let indexed = numbers.seen(document.generation_updated);
+        let seen = |stored: u64| numbers.seen_in(document.class_generation, stored);
+        let indexed = seen(document.generation_updated);
         let (text, generation) = match &chunk {
-            Some((row, text)) if Digest::of(text) == row.content => (text.clone(), numbers.seen(row.generation_added)),
+            Some((row, text)) if Digest::of(text) == row.content => (text.clone(), seen(row.generation_added)),
             Some(_) => return Err(damaged(reference, "its text does not have its content hash")),
             None => (lines.text(), indexed),
         };
@@ -293,7 +294,7 @@ impl Visible<'_> {
             cited.source_id = Some(tombstone.source_id);
             cited.path = Some(tombstone.path);
             cited.content_hash = Digest::parse(&tombstone.content_hash);
-            cited.generation = Some(self.numbers.seen(tombstone.generation_added));
+            cited.generation = Some(self.numbers.seen_in(tombstone.class_generation, tombstone.generation_added));
             cited.generation_deleted = Some(deleted);
             cited.detail = format!("deleted in generation {deleted}: {}", tombstone.reason.replace('_', " "));
         }

@@ -78,8 +78,12 @@ impl Store {
 
 fn difference(conn: &Connection, scope: &Scope, from: u64, to: u64) -> Result<GenerationDiff> {
     let numbers = Numbers::of(conn, scope)?;
-    let between =
-        Between { classes: scope.classes(), from: numbers.stored(conn, from)?, to: numbers.stored(conn, to)? };
+    let between = Between {
+        classes: scope.classes(),
+        from: numbers.stored(conn, from)?,
+        to: numbers.stored(conn, to)?,
+        since_entered: !scope.is_whole(),
+    };
     let (documents_added, documents_removed, documents_updated) = changes::documents(conn, &between)?;
     Ok(GenerationDiff {
         from,

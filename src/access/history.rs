@@ -63,6 +63,12 @@ impl Numbers {
         (until as u64).max(u64::from(!all.is_empty()))
     }
 
+    /// As [`Numbers::seen`], of something in a document that came into its class with the generation `entered`: what
+    /// happened before that came to who reads the class with it.
+    pub(crate) fn seen_in(&self, entered: u64, stored: u64) -> u64 {
+        self.seen(if self.stored.is_some() { stored.max(entered) } else { stored })
+    }
+
     /// The stored number of a generation that a reader names; 0 is the empty store before the first.
     ///
     /// # Errors

@@ -158,6 +158,7 @@ fn same_document(a: &DocumentRow, b: &DocumentRow) -> bool {
     let b = DocumentRow {
         source_no: a.source_no,
         class_no: a.class_no,
+        class_generation: a.class_generation,
         revision: a.revision,
         generation_added: a.generation_added,
         generation_updated: a.generation_updated,

@@ -42,19 +42,35 @@ pub(crate) struct Between<'a> {
     pub classes: &'a [i64],
     pub from: u64,
     pub to: u64,
+    /// Take what happened to a document before it came into its class as if it came with that.
+    pub since_entered: bool,
 }
 
-/// The access classes `k`, the tombstones `t` of these, and the live documents `d` of these with their sources.
-const TOMBSTONES: &str = "json_each(?3) k CROSS JOIN tombstones t ON t.class_no = k.value";
-const DOCUMENTS: &str =
-    "json_each(?3) k CROSS JOIN documents d ON d.class_no = k.value CROSS JOIN sources s USING (source_no)";
+/// The access classes `k`; of these, the tombstones `t`, the live documents `d` with their sources `s`, and the chunks `c`
+/// of these. Where `?4` is 1, no generation is earlier than the one that brought the document into its class.
+const TOMBSTONES: &str = "(
+    SELECT t.kind, t.id, t.document_id, t.source_id, t.path, t.content_hash, t.generation_deleted,
+      max(t.generation_added, t.class_generation * ?4) AS generation_added
+    FROM json_each(?3) k CROSS JOIN tombstones t ON t.class_no = k.value
+  ) t";
+const DOCUMENTS: &str = "(
+    SELECT d.document_id, s.source_id, d.path,
+      max(d.generation_added, d.class_generation * ?4) AS generation_added,
+      max(d.generation_updated, d.class_generation * ?4) AS generation_updated
+    FROM json_each(?3) k CROSS JOIN documents d ON d.class_no = k.value CROSS JOIN sources s USING (source_no)
+  ) d";
+const CHUNKS: &str = "(
+    SELECT d.document_id, s.source_id, d.path, c.chunk_id, c.start_line, c.end_line, c.content_hash,
+      max(c.generation_added, d.class_generation * ?4) AS generation_added
+    FROM json_each(?3) k CROSS JOIN documents d ON d.class_no = k.value CROSS JOIN sources s USING (source_no)
+    CROSS JOIN chunks c USING (document_no)
+  ) c";
 
 /// Chunks of `to` that are not in `from`.
 pub(crate) fn chunks_added(conn: &Connection, between: &Between<'_>) -> Result<Vec<ChangedChunk>> {
     let sql = format!(
         "WITH added (id, source_id, path, start_line, end_line, content_hash) AS (
-          SELECT c.chunk_id, s.source_id, d.path, c.start_line, c.end_line, c.content_hash
-          FROM {DOCUMENTS} CROSS JOIN chunks c USING (document_no)
+          SELECT c.chunk_id, c.source_id, c.path, c.start_line, c.end_line, c.content_hash FROM {CHUNKS}
           WHERE c.generation_added > ?1 AND c.generation_added <= ?2
           UNION ALL
           SELECT t.id, t.source_id, t.path, NULL, NULL, t.content_hash FROM {TOMBSTONES}
@@ -76,7 +92,7 @@ pub(crate) fn chunks_removed(conn: &Connection, between: &Between<'_>) -> Result
         "WITH after (id) AS MATERIALIZED (
           SELECT t.id FROM {TOMBSTONES} WHERE t.generation_added <= ?2 AND t.generation_deleted > ?2
           UNION ALL
-          SELECT c.chunk_id FROM {DOCUMENTS} CROSS JOIN chunks c USING (document_no)
+          SELECT c.chunk_id FROM {CHUNKS}
           WHERE c.generation_added > ?1 AND c.generation_added <= ?2
         )
         SELECT t.id, t.source_id, t.path, NULL, NULL, t.content_hash FROM {TOMBSTONES}
@@ -99,7 +115,8 @@ fn collect(conn: &Connection, sql: &str, between: &Between<'_>) -> Result<Vec<Ch
             content_hash: row.get(5)?,
         })
     };
-    let rows = statement.query_map(params![between.from, between.to, listed(between.classes)], read)?;
+    let rows =
+        statement.query_map(params![between.from, between.to, listed(between.classes), between.since_entered], read)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
@@ -113,7 +130,7 @@ pub(crate) fn documents(
     // any of its chunks changed in between.
     let sql = format!(
         "WITH lives (document_id, source_id, path, born, died) AS (
-          SELECT d.document_id, s.source_id, d.path, d.generation_added, NULL FROM {DOCUMENTS}
+          SELECT d.document_id, d.source_id, d.path, d.generation_added, NULL FROM {DOCUMENTS}
           UNION ALL
           SELECT t.id, t.source_id, t.path, t.generation_added, t.generation_deleted FROM {TOMBSTONES}
           WHERE t.kind = 'document'
@@ -132,7 +149,7 @@ pub(crate) fn documents(
             AND ((t.generation_added > ?1 AND t.generation_added <= ?2)
               OR (t.generation_deleted > ?1 AND t.generation_deleted <= ?2))
           UNION
-          SELECT d.document_id FROM {DOCUMENTS} CROSS JOIN chunks c USING (document_no)
+          SELECT c.document_id FROM {CHUNKS}
           WHERE c.generation_added > ?1 AND c.generation_added <= ?2
         )
         SELECT document_id, source_id, path, before, after FROM presence
@@ -140,7 +157,8 @@ pub(crate) fn documents(
         ORDER BY source_id, path"
     );
     let mut statement = conn.prepare_cached(&sql)?;
-    let mut rows = statement.query(params![between.from, between.to, listed(between.classes)])?;
+    let mut rows =
+        statement.query(params![between.from, between.to, listed(between.classes), between.since_entered])?;
     let (mut added, mut removed, mut updated) = (Vec::new(), Vec::new(), Vec::new());
     while let Some(row) = rows.next()? {
         let document = ChangedDocument { document_id: row.get(0)?, source_id: row.get(1)?, path: row.get(2)? };

@@ -17,6 +17,8 @@ pub(crate) struct DocumentRow {
     pub source_id: String,
     /// Its access class.
     pub class_no: i64,
+    /// The generation that brought it into its class.
+    pub class_generation: u64,
     pub path: String,
     pub title: String,
     pub lang: String,
@@ -38,7 +40,7 @@ pub(crate) struct DocumentRow {
 
 const COLUMNS: &str = "d.document_id, d.source_no, s.source_id, d.path, d.title, d.lang, d.revision, d.content_hash, \
     d.size_bytes, d.lines, d.front_matter, d.generation_added, d.generation_updated, d.record_hash, d.document_no, d.trust, \
-    d.class_no";
+    d.class_no, d.class_generation";
 
 const FROM: &str = "FROM documents d JOIN sources s USING (source_no)";
 
@@ -124,8 +126,8 @@ pub(crate) fn place(conn: &Connection, document_no: i64) -> Result<Place> {
 pub(crate) fn insert(conn: &Connection, row: &DocumentRow, stamps: Option<Stamps>) -> Result<i64> {
     let sql = "INSERT INTO documents (document_id, source_no, path, title, lang, revision, content_hash, size_bytes, \
                lines, front_matter, generation_added, generation_updated, record_hash, mtime_ns, ctime_ns, inode, trust, \
-               class_no) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
+               class_no, class_generation) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
     conn.prepare_cached(sql)?.execute(params![
         row.document_id.to_string(),
         row.source_no,
@@ -145,6 +147,7 @@ pub(crate) fn insert(conn: &Connection, row: &DocumentRow, stamps: Option<Stamps
         stamps.map(|stamps| stamps.inode),
         row.trust,
         row.class_no,
+        row.class_generation,
     ])?;
     Ok(conn.last_insert_rowid())
 }
@@ -153,7 +156,8 @@ pub(crate) fn insert(conn: &Connection, row: &DocumentRow, stamps: Option<Stamps
 pub(crate) fn update(conn: &Connection, document_no: i64, row: &DocumentRow, stamps: Option<Stamps>) -> Result<()> {
     let sql = "UPDATE documents SET title = ?2, lang = ?3, revision = ?4, content_hash = ?5, size_bytes = ?6, \
                lines = ?7, front_matter = ?8, generation_updated = ?9, record_hash = ?10, mtime_ns = ?11, \
-               ctime_ns = ?12, inode = ?13, path = ?14, trust = ?15, class_no = ?16 WHERE document_no = ?1";
+               ctime_ns = ?12, inode = ?13, path = ?14, trust = ?15, class_no = ?16, class_generation = ?17 \
+               WHERE document_no = ?1";
     conn.prepare_cached(sql)?.execute(params![
         document_no,
         row.title,
@@ -171,11 +175,13 @@ pub(crate) fn update(conn: &Connection, document_no: i64, row: &DocumentRow, sta
         row.path,
         row.trust,
         row.class_no,
+        row.class_generation,
     ])?;
     Ok(())
 }
 
-/// Puts a document, whose chunks have their new numbers already, in another access class.
+/// Puts a document, whose chunks have their new numbers already, in another access class. Since when readers know it
+/// stays: for most of them nothing changed.
 pub(crate) fn set_class(conn: &Connection, document_no: i64, class_no: i64) -> Result<()> {
     let sql = "UPDATE documents SET class_no = ?2 WHERE document_no = ?1";
     conn.prepare_cached(sql)?.execute([document_no, class_no])?;
@@ -218,6 +224,7 @@ fn read(row: &Row<'_>) -> Result<DocumentRow> {
         record_hash: digest(13, "record_hash")?,
         trust: row.get(15)?,
         class_no: row.get::<_, Option<i64>>(16)?.ok_or_else(|| damaged(&path, "class_no"))?,
+        class_generation: row.get(17)?,
         path,
     })
 }

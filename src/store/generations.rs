@@ -234,8 +234,8 @@ mod tests {
         insert(&conn, &generation).unwrap();
         let tombstones = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 5000) \
              INSERT INTO tombstones (kind, id, document_id, source_id, path, content_hash, generation_added, \
-             generation_deleted, reason, class_no) \
-             SELECT 'chunk', i, printf('%032d', i), 's', 'p', printf('%064d', i), 1, 1, 'file_deleted', 0 FROM n";
+             generation_deleted, reason, class_no, class_generation) \
+             SELECT 'chunk', i, printf('%032d', i), 's', 'p', printf('%064d', i), 1, 1, 'file_deleted', 0, 0 FROM n";
         conn.execute_batch(tombstones).unwrap();
         (generation.number, generation.parent, generation.parent_digest) = (2, Some(1), Some(digest));
         let ticks = Arc::new(AtomicU32::new(0));

@@ -49,7 +49,7 @@ fn steps(work: impl FnOnce(&Connection) -> Result<()>) -> Vec<String> {
 
 type Case = (&'static str, fn(&Connection) -> Result<()>, &'static [&'static str]);
 
-const BETWEEN: Between<'_> = Between { classes: &[1], from: 1, to: 2 };
+const BETWEEN: Between<'_> = Between { classes: &[1], from: 1, to: 2, since_entered: true };
 
 const CASES: &[Case] = &[
     ("a_cached_run", |conn| cache::get(conn, "x").map(drop), &["SEARCH cache USING PRIMARY KEY (cache_key=?)"]),

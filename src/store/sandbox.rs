@@ -15,7 +15,8 @@ use super::generations::Generation;
 use crate::error::Result;
 
 /// The tables and views that are there: those of the store that are made of what a reader may read, without internal
-/// numbers, and with generations as the reader sees them.
+/// numbers, and with generations as the reader sees them: none is earlier than the one that brought a document into its
+/// class. The revision of a document counts what came before, and is left out.
 const SCHEMA: &str = "
 CREATE TABLE sources (source_id TEXT, kind TEXT, documents INTEGER) STRICT;
 CREATE TABLE generations (
@@ -24,7 +25,7 @@ CREATE TABLE generations (
   chunks_reused INTEGER, policy_digest TEXT, digest TEXT, parent_digest TEXT, tool_version TEXT
 ) STRICT;
 CREATE TABLE documents (
-  document_id TEXT, source_id TEXT, path TEXT, title TEXT, lang TEXT, revision INTEGER, content_hash TEXT,
+  document_id TEXT, source_id TEXT, path TEXT, title TEXT, lang TEXT, content_hash TEXT,
   size_bytes INTEGER, lines INTEGER, front_matter TEXT, trust TEXT, generation_added INTEGER,
   generation_updated INTEGER
 ) STRICT;
@@ -44,7 +45,7 @@ CREATE TABLE unsafe_findings (
 CREATE VIEW provenance AS
 SELECT c.chunk_id, d.path || '#L' || c.start_line || '-L' || c.end_line AS citation, d.source_id, d.path, d.document_id,
   d.title, c.heading_path, c.chunk_index, c.start_line, c.end_line, c.start_byte, c.end_byte, c.content_hash,
-  d.content_hash AS document_hash, d.revision, d.lang, c.generation_added, g.published_at,
+  d.content_hash AS document_hash, d.lang, c.generation_added, g.published_at,
   g.digest AS generation_digest, c.text
 FROM chunks c JOIN documents d USING (document_id) JOIN generations g ON g.generation = c.generation_added;
 CREATE VIEW audit_deleted AS
@@ -79,18 +80,19 @@ struct Copied {
 const COPIED: [Copied; 4] = [
     Copied {
         name: "documents",
-        select: "SELECT d.document_id, s.source_id, d.path, d.title, d.lang, d.revision, d.content_hash, d.size_bytes, \
-                 d.lines, d.front_matter, d.trust, d.generation_added, d.generation_updated \
+        select: "SELECT d.document_id, s.source_id, d.path, d.title, d.lang, d.content_hash, d.size_bytes, d.lines, \
+                 d.front_matter, d.trust, max(d.generation_added, d.class_generation), \
+                 max(d.generation_updated, d.class_generation) \
                  FROM json_each(?1) k CROSS JOIN documents d ON d.class_no = k.value \
                  CROSS JOIN sources s USING (source_no) ORDER BY s.source_id, d.path",
-        columns: 13,
+        columns: 12,
         generations: 2,
     },
     Copied {
         name: "chunks",
         select: "SELECT c.chunk_id, d.document_id, c.chunk_index, c.start_line, c.end_line, c.start_byte, c.end_byte, \
                  c.token_count, c.heading_only, c.content_hash, c.composition_hash, c.heading_path, c.text, \
-                 c.unsafe_reason, c.generation_added \
+                 c.unsafe_reason, max(c.generation_added, d.class_generation) \
                  FROM json_each(?1) k CROSS JOIN documents d ON d.class_no = k.value \
                  CROSS JOIN sources s USING (source_no) CROSS JOIN chunks c USING (document_no) \
                  ORDER BY s.source_id, d.path, c.chunk_index",
@@ -100,7 +102,7 @@ const COPIED: [Copied; 4] = [
     Copied {
         name: "tombstones",
         select: "SELECT t.kind, t.id, t.document_id, t.source_id, t.path, t.content_hash, t.reason, \
-                 t.generation_added, t.generation_deleted \
+                 max(t.generation_added, t.class_generation), t.generation_deleted \
                  FROM json_each(?1) k CROSS JOIN tombstones t ON t.class_no = k.value \
                  ORDER BY t.generation_deleted, t.source_id, t.path, t.kind, t.id",
         columns: 9,

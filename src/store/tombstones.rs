@@ -51,12 +51,15 @@ pub(crate) struct NewTombstone<'a> {
     pub reason: Reason,
     /// The access class that it was in.
     pub class_no: i64,
+    /// The generation that brought its document into that class.
+    pub class_generation: u64,
 }
 
 /// Writes one tombstone.
 pub(crate) fn insert(conn: &Connection, row: &NewTombstone<'_>) -> Result<()> {
     let sql = "INSERT INTO tombstones (kind, id, document_id, source_id, path, content_hash, generation_added, \
-               generation_deleted, reason, class_no) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+               generation_deleted, reason, class_no, class_generation) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
     conn.prepare_cached(sql)?.execute(params![
         match row.kind {
             Kind::Document => "document",
@@ -71,6 +74,7 @@ pub(crate) fn insert(conn: &Connection, row: &NewTombstone<'_>) -> Result<()> {
         row.generation_deleted,
         row.reason.as_str(),
         row.class_no,
+        row.class_generation,
     ])?;
     Ok(())
 }
@@ -100,10 +104,12 @@ pub(crate) struct Tombstone {
     pub generation_added: u64,
     pub generation_deleted: u64,
     pub reason: String,
+    /// The generation that brought its document into the class that it was in.
+    pub class_generation: u64,
 }
 
-const COLUMNS: &str =
-    "t.document_id, t.source_id, t.path, t.content_hash, t.generation_added, t.generation_deleted, t.reason";
+const COLUMNS: &str = "t.document_id, t.source_id, t.path, t.content_hash, t.generation_added, t.generation_deleted, \
+    t.reason, t.class_generation";
 
 fn read(row: &Row<'_>) -> rusqlite::Result<Tombstone> {
     Ok(Tombstone {
@@ -114,6 +120,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<Tombstone> {
         generation_added: row.get(4)?,
         generation_deleted: row.get(5)?,
         reason: row.get(6)?,
+        class_generation: row.get(7)?,
     })
 }
 
@@ -132,7 +139,7 @@ pub(crate) fn for_each(conn: &Connection, mut each: impl FnMut(&str, Tombstone) 
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        each(&row.get::<_, String>(7)?, read(row)?)?;
+        each(&row.get::<_, String>(8)?, read(row)?)?;
     }
     Ok(())
 }

@@ -291,6 +291,9 @@ impl Writer<'_, '_> {
             self.bury(&document.row, chunk, reason, &mut change)?;
         }
         let document_no = if let Some((number, old_class)) = document.replaces {
+            if old_class != class_no {
+                document.row.class_generation = self.number;
+            }
             documents::update(tx, number, &document.row, document.stamps)?;
             self.report.documents.updated += 1;
             if old_class != class_no {

@@ -41,6 +41,7 @@ impl Burial<'_> {
                 generation_deleted: self.generation,
                 reason: self.reason,
                 class_no: classes::class_of(chunk.chunk_no),
+                class_generation: row.class_generation,
             },
         )?;
         change.removed.push((id, chunk.content));
@@ -67,6 +68,7 @@ impl Burial<'_> {
                 generation_deleted: self.generation,
                 reason: self.reason,
                 class_no: row.class_no,
+                class_generation: row.class_generation,
             },
         )?;
         findings::delete(self.tx, document_no)?;

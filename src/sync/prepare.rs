@@ -387,6 +387,7 @@ impl Worker<'_> {
             source_no: 0,
             source_id: declared.config.id.clone(),
             class_no: 0,
+            class_generation: self.context.generation,
             path,
             title,
             lang,
@@ -403,6 +404,7 @@ impl Worker<'_> {
         let replaces = stored.as_ref().map(|stored| (stored.document_no, stored.row.class_no));
         if let Some(Stored { document_no, row: old, .. }) = &stored {
             row.revision = old.revision;
+            row.class_generation = old.class_generation;
             row.generation_added = old.generation_added;
             row.generation_updated = old.generation_updated;
             row.record_hash = record::document(&row, prepared.iter().map(|chunk| &chunk.row), &found.rows);

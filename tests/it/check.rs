@@ -77,7 +77,7 @@ fn check(world: &World, name: &str) -> Check {
 }
 
 const COPY: &str = "INSERT INTO tombstones SELECT NULL, kind, id, document_id, source_id, path, content_hash, \
-    generation_added, generation_deleted, reason, class_no FROM tombstones WHERE kind = 'document'";
+    generation_added, generation_deleted, reason, class_no, class_generation FROM tombstones WHERE kind = 'document'";
 
 #[rstest]
 #[case("DELETE FROM tombstones WHERE kind = 'document'", "generations", "generation 2: 0 documents were added and 0")]

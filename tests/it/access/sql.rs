@@ -44,6 +44,8 @@ fn a_statement_reaches_what_may_be_read_and_nothing_else() {
         "SELECT * FROM segments",
         "SELECT class_no FROM documents",
         "SELECT document_no FROM documents",
+        "SELECT revision FROM documents",
+        "SELECT revision FROM provenance",
         "SELECT * FROM cache",
         "DELETE FROM chunks",
         "PRAGMA query_only = 0",
