@@ -137,8 +137,9 @@ impl<'q> Sandbox<'q> {
         let read: Arc<Mutex<BTreeSet<String>>> = Arc::default();
         let noted = Arc::clone(&read);
         conn.authorizer(Some(move |context: AuthContext<'_>| {
+            // A table of which no column is read is named as it was typed.
             if let AuthAction::Read { table_name, .. } = context.action {
-                noted.lock().unwrap_or_else(PoisonError::into_inner).insert(table_name.to_owned());
+                noted.lock().unwrap_or_else(PoisonError::into_inner).insert(table_name.to_ascii_lowercase());
             }
             audits::only_reads(context)
         }))?;

@@ -59,6 +59,33 @@ fn a_statement_reaches_what_may_be_read_and_nothing_else() {
 }
 
 #[test]
+fn tables_are_filled_however_they_are_named() {
+    let (_folder, store) = crowded().store_and_folder();
+    let count = |sql: &str| store.sql(&alice(), sql).expect(sql).rows.remove(0).remove(0);
+    for table in ["sources", "generations", "documents", "chunks", "tombstones", "unsafe_findings"] {
+        let expected = count(&format!("SELECT count(rowid) FROM {table}"));
+        assert!(matches!(expected, SqlValue::Integer(rows) if rows > 0), "{table}: {expected:?}");
+        let upper = table.to_uppercase();
+        let title = format!("{}{}", &upper[..1], &table[1..]);
+        for name in [table, &upper, &title, &format!("main.{upper}"), &format!("\"{title}\""), &format!("[{upper}]")] {
+            for sql in [
+                format!("SELECT count(*) FROM {name}"),
+                format!("SELECT count(*) FROM {name} AS t"),
+                format!("SELECT (SELECT count(*) FROM {name})"),
+                format!("SELECT count(*) FROM (SELECT 1 FROM {name})"),
+                format!("WITH w AS (SELECT * FROM {name}) SELECT count(*) FROM w"),
+                format!("SELECT count(*) FROM (VALUES (1)) JOIN {name}"),
+                format!("SELECT sum(1) FROM {name} WHERE EXISTS (SELECT 1 FROM {name})"),
+                format!("SELECT count(ROWID) FROM {name}"),
+            ] {
+                assert_eq!(count(&sql), expected, "{sql}");
+            }
+        }
+    }
+    assert_eq!(count("SELECT count(*) FROM PROVENANCE"), count("SELECT count(*) FROM Chunks"));
+}
+
+#[test]
 fn the_audits_that_are_not_the_operators_alone_run_for_everybody() {
     let (_folder, store) = crowded().store_and_folder();
     for audit in audits() {
