@@ -147,7 +147,7 @@ impl Found {
         }
         Ok(Self {
             generation,
-            generation_digest: if scope.is_operator() {
+            generation_digest: if scope.is_whole() {
                 generations::get(conn, generation)?.digest
             } else {
                 history::newest_digest(conn, scope)?

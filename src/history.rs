@@ -42,8 +42,8 @@ pub struct GenerationDetail {
 }
 
 impl Store {
-    /// The newest `limit` generations (all of them for `None`), newest first. The operator sees all. Others see those
-    /// that changed something they may read, numbered from 1, with counts and digests of that alone.
+    /// The newest `limit` generations (all of them for `None`), newest first. The operator sees all. Others, and the
+    /// operator within some scopes, see those that changed something they may read, numbered from 1, with counts and digests of that alone.
     ///
     /// # Errors
     /// [`Error::Database`] or [`Error::Damaged`] where the store can't be read.
@@ -62,18 +62,25 @@ impl Store {
         self.read_as(principal, Seen::Stored, |conn, scope| difference(conn, scope, from, to))
     }
 
-    /// One generation with all that it changed. What it was published without is told to the operator alone.
+    /// One generation with all that it changed. What it was published without is told to the operator alone, where no scope
+    /// limits what they read.
     ///
     /// # Errors
     /// [`Error::NotFound`] where there is no such generation.
     pub fn show(&self, principal: &Principal, number: u64) -> Result<GenerationDetail> {
         self.read_as(principal, Seen::Stored, |conn, scope| {
             let generation = History::of(conn, scope, principal)?.get(conn, number)?;
-            let failures = if scope.is_operator() { sources::failures(conn, number)? } else { Vec::new() };
+            let failures = failures(conn, scope, number)?;
             let changes = difference(conn, scope, generation.parent.unwrap_or(0), number)?;
             Ok(GenerationDetail { generation, changes, failures })
         })
     }
+}
+
+/// What a generation was published without: all of it where everything is read, nothing to others than the operator.
+/// Within some scopes it can't be told, since a file that was never indexed has no rule.
+fn failures(conn: &Connection, scope: &Scope, number: u64) -> Result<Vec<StoredFailure>> {
+    if scope.is_whole() { sources::failures(conn, number) } else { Ok(Vec::new()) }
 }
 
 fn difference(conn: &Connection, scope: &Scope, from: u64, to: u64) -> Result<GenerationDiff> {

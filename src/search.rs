@@ -86,7 +86,7 @@ impl Store {
         let (generation, policy) = match (history::newest(conn, scope)?, policy(conn, scope, expected)?) {
             (Some(generation), Some(policy)) => (generation, policy),
             // Somebody who may read nothing can't tell whether there is something.
-            (None, Some(policy)) if !scope.is_operator() => (0, policy),
+            (None, Some(policy)) if !scope.is_whole() => (0, policy),
             _ => return Err(nothing_published(self)),
         };
         check_policy(&policy, expected)?;

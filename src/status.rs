@@ -34,11 +34,11 @@ pub struct Status {
     pub indexed_chunks: u64,
     /// The average length of an indexed chunk, in terms.
     pub average_length: f64,
-    /// Segments of the index; `None` to others than the operator.
+    /// Segments of the index; `None` to others than the operator, and to that one within some scopes.
     pub segments: Option<u64>,
     /// Tombstones of documents and chunks.
     pub tombstones: u64,
-    /// Size of the file and its write-ahead log, in bytes; `None` to others than the operator.
+    /// Size of the file and its write-ahead log, in bytes; `None` to the same.
     pub file_bytes: Option<u64>,
     /// The sources, by id.
     pub sources: Vec<SourceStatus>,
@@ -77,7 +77,7 @@ impl Store {
     /// # Errors
     /// [`Error::Damaged`] where settings are missing or can't be read.
     pub fn status(&self, principal: &Principal) -> Result<Status> {
-        let file_bytes = if principal.is_operator() { Some(self.size()?) } else { None };
+        let file_bytes = if principal.reads_everything() { Some(self.size()?) } else { None };
         self.read_as(principal, Seen::Stored, |conn, scope| {
             let all = settings::all(conn)?;
             let setting = |key: &str| {
@@ -102,7 +102,7 @@ impl Store {
                 unsafe_documents: findings::unsafe_documents_in(conn, scope.classes())?,
                 indexed_chunks: statistics.chunks,
                 average_length: statistics.average_length(),
-                segments: if scope.is_operator() { Some(reader.all_segments()?.len() as u64) } else { None },
+                segments: if scope.is_whole() { Some(reader.all_segments()?.len() as u64) } else { None },
                 tombstones: tombstones::count(conn, scope.classes())?,
                 file_bytes,
                 sources: sources_of(conn, scope)?,
@@ -150,7 +150,7 @@ impl Store {
 
 /// The sources of the store, by id.
 pub(crate) fn sources_of(conn: &Connection, scope: &Scope) -> Result<Vec<SourceStatus>> {
-    if scope.is_operator() && scope.is_everything() {
+    if scope.is_everything() {
         let listed = sources::all(conn)?.into_iter().map(|(number, row)| {
             let documents = sources::document_count(conn, number)?;
             Ok(SourceStatus { source_id: row.source_id, kind: row.kind, root: Some(row.root), documents })

@@ -1,6 +1,6 @@
 //! What a reader sees of the history: the generations that changed something they may read, numbered without a gap.
 //!
-//! The operator sees the numbers and digests that are stored.
+//! The operator sees the numbers and digests that are stored, unless limited to some scopes.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::store::{Connection, access, classes};
 
 /// The number of the newest generation that a reader sees; `None` where they see none.
 pub(crate) fn newest(conn: &Connection, scope: &Scope) -> Result<Option<u64>> {
-    if scope.is_operator() {
+    if scope.is_whole() {
         return Ok(generations::head(conn)?.map(|head| head.number));
     }
     Ok(Some(classes::count_generations(conn, scope.classes())?).filter(|&number| number > 0))
@@ -44,14 +44,14 @@ fn digest_of(digests: &BTreeMap<String, String>) -> Digest {
 
 /// The generations that a reader sees, by number.
 pub(crate) struct Numbers {
-    /// Their stored numbers, ascending; `None` for the operator, who sees these.
+    /// Their stored numbers, ascending; `None` for the operator without a scope, who sees these.
     stored: Option<Vec<u64>>,
 }
 
 impl Numbers {
     /// Reads them.
     pub(crate) fn of(conn: &Connection, scope: &Scope) -> Result<Self> {
-        let stored = if scope.is_operator() { None } else { Some(classes::generations(conn, scope.classes())?) };
+        let stored = if scope.is_whole() { None } else { Some(classes::generations(conn, scope.classes())?) };
         Ok(Self { stored })
     }
 
@@ -83,10 +83,10 @@ impl Numbers {
 
 /// The generations that a reader sees, oldest first, with what they did.
 pub(crate) struct History {
-    /// `None` for the operator, who sees the stored ones.
+    /// `None` for the operator without a scope, who sees the stored ones.
     seen: Option<Vec<Seen>>,
-    /// The epochs of the access rules that concern the reader.
-    epochs: Vec<u64>,
+    /// The epochs of the access rules that concern the reader; `None` for the operator, whom all do.
+    epochs: Option<Vec<u64>>,
 }
 
 /// A generation, as far as it changed what a reader may read.
@@ -101,8 +101,8 @@ struct Seen {
 impl History {
     /// Reads it.
     pub(crate) fn of(conn: &Connection, scope: &Scope, principal: &Principal) -> Result<Self> {
-        if scope.is_operator() {
-            return Ok(Self { seen: None, epochs: Vec::new() });
+        if scope.is_whole() {
+            return Ok(Self { seen: None, epochs: None });
         }
         let mut seen: Vec<Seen> = Vec::new();
         let mut digests = BTreeMap::new();
@@ -124,7 +124,8 @@ impl History {
             let number = changes.first().map_or(0, |change| change.generation);
             seen.push(Seen { number, documents, chunks, digest: digest_of(&digests) });
         }
-        Ok(Self { seen: Some(seen), epochs: access::seen_epochs(conn, principal)? })
+        let epochs = if scope.is_operator() { None } else { Some(access::seen_epochs(conn, principal)?) };
+        Ok(Self { seen: Some(seen), epochs })
     }
 
     /// A generation as the reader sees it.
@@ -144,7 +145,10 @@ impl History {
             chunks: found.chunks,
             digest: found.digest,
             parent_digest: parent.map(|parent| parent.digest),
-            acl_epoch: self.epochs.partition_point(|&epoch| epoch <= stored.acl_epoch) as u64,
+            acl_epoch: self
+                .epochs
+                .as_ref()
+                .map_or(stored.acl_epoch, |epochs| epochs.partition_point(|&epoch| epoch <= stored.acl_epoch) as u64),
             ..stored
         })
     }

@@ -59,7 +59,7 @@ impl Scope {
         classes.sort_unstable_by_key(|class| class.class_no);
         let numbers = classes.iter().map(|class| class.class_no).collect();
         let operator = principal.is_operator();
-        let whole = operator && principal.scopes().is_empty();
+        let whole = principal.reads_everything();
         Ok(Self { everything, operator, whole, classes, numbers, border, at })
     }
 

@@ -69,11 +69,11 @@ pub(crate) fn insert(tx: &Connection, principal: &Principal, run: &Manifest) -> 
     }
     // What could be read then: what is valid changes with the time.
     let then = match principal.time() {
-        None if !principal.is_operator() => principal.clone().as_of(&run.created_at)?,
+        None if !principal.reads_everything() => principal.clone().as_of(&run.created_at)?,
         _ => principal.clone(),
     };
     let scope = Scope::of(tx, &then, Seen::Evidence)?;
-    let (generation, digest) = if scope.is_operator() {
+    let (generation, digest) = if scope.is_whole() {
         (run.generation, generations::get(tx, run.generation)?.digest)
     } else {
         seen_generation(tx, &scope, &then, run)?
@@ -81,7 +81,7 @@ pub(crate) fn insert(tx: &Connection, principal: &Principal, run: &Manifest) -> 
     if digest.to_string() != run.generation_digest {
         let another = "its generation has another digest here";
         let changed = "what its reader may read has changed since; ask again";
-        return Err(invalid(if scope.is_operator() { another } else { changed }));
+        return Err(invalid(if scope.is_whole() { another } else { changed }));
     }
     if !runs::ids(tx, &Of::Everybody, &run.run_id)?.is_empty() {
         return Err(invalid("it is recorded already"));
@@ -96,7 +96,7 @@ pub(crate) fn insert(tx: &Connection, principal: &Principal, run: &Manifest) -> 
     runs::insert(tx, run, &reader)
 }
 
-/// The stored number of the generation that a run of somebody else than the operator was made from, and its digest.
+/// The stored number of the generation that a run of somebody who does not read everything was made from, and its digest.
 fn seen_generation(tx: &Connection, scope: &Scope, principal: &Principal, run: &Manifest) -> Result<(u64, Digest)> {
     let newest = || generations::head(tx)?.ok_or_else(|| Error::NotFound { what: "published generation".into() });
     if run.generation == 0 {

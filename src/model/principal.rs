@@ -141,6 +141,12 @@ impl Principal {
         matches!(self.who, Who::Operator)
     }
 
+    /// Whether this is the operator without a limit to some scopes: to all others a store is what they may read of it.
+    #[must_use]
+    pub fn reads_everything(&self) -> bool {
+        self.is_operator() && self.scopes.is_empty()
+    }
+
     pub(crate) const fn who(&self) -> &Who {
         &self.who
     }

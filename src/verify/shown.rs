@@ -74,7 +74,7 @@ impl<'s> Context<'s> {
                 return Err(Error::Invalid { message });
             }
             let generation = match history::newest(conn, scope)? {
-                None if scope.is_operator() => return Err(Error::NotFound { what: "published generation".into() }),
+                None if scope.is_whole() => return Err(Error::NotFound { what: "published generation".into() }),
                 newest => newest.unwrap_or(0),
             };
             let numbers = Numbers::of(conn, scope)?;

@@ -9,7 +9,7 @@ use ragdb::{
 use rstest::rstest;
 
 use super::sql::PROBES;
-use super::{House, alice, bob};
+use super::{House, SOURCES, alice, bob};
 use crate::world::rows;
 
 const KEYS: &str =
@@ -299,4 +299,47 @@ fn citations_of_what_may_not_be_read_are_locked_like_those_of_nothing() {
     assert!(house.store().check_citations(&alice(), &folders, false).expect("it is checked").holds());
     let operators = house.store().lock_citations(&Principal::operator(), &folders).expect("it locks");
     assert!(operators.holds(), "one keys.md is left: {operators:?}");
+}
+
+#[test]
+fn the_operator_within_a_scope_sees_a_store_of_that_alone() {
+    let scoped = |others: bool| {
+        let house = House::new();
+        house.write("ragdb.yaml", &SOURCES.replace("visibility: public", "visibility: public, scope: web"));
+        for step in 0..2 {
+            if others {
+                house.write("hr/salaries.md", &SECRET.replace("90", &step.to_string()));
+                house.write(&format!("rival/{step}.md"), KEYS);
+                house.sync();
+            }
+            open(&house, step);
+            house.sync();
+        }
+        house
+    };
+    let (plain, crowded) = (scoped(false), scoped(true));
+    let operator = Principal::operator().with_scope("web").unwrap();
+    let ids = chunk_ids(&crowded);
+    assert_same(&observe(&plain, &operator, &ids), &observe(&crowded, &operator, &ids));
+    let store = crowded.store();
+    let of_all = store.log(&Principal::operator(), None).unwrap();
+    assert_eq!((store.log(&operator, None).unwrap().len(), of_all.len()), (2, 4));
+    let documents = |reader: &Principal| {
+        format!("{:?}", store.sql(reader, "SELECT count(*), min(source_id) FROM documents").unwrap().rows)
+    };
+    assert_eq!(documents(&operator), "[[Integer(1), Text(\"site\")]]");
+    assert!(store.sql(&operator, "SELECT * FROM acl_classes").is_err());
+    assert!(store.show(&operator, 2).unwrap().changes.documents_added.is_empty());
+    // Runs and answers are everybody's, as far as they met nothing else.
+    for (reader, query) in [(alice(), "lost key"), (bob(), "salaries"), (Principal::public(), "lost key")] {
+        let run = store.context(&reader, &ContextRequest::new(query)).expect("evidence").manifest;
+        store.record_run(&reader, &run).expect("it is recorded");
+        let only_site = run.shown.iter().all(|shown| shown.source_id == "site")
+            && run.refused.iter().all(|refused| refused.source_id == "site");
+        assert_eq!(store.run(&operator, &run.run_id).is_ok(), only_site, "{run:?}");
+        assert!(store.run(&Principal::operator(), &run.run_id).is_ok());
+    }
+    let run = store.context(&operator, &ContextRequest::new("lost key")).expect("evidence").manifest;
+    store.record_run(&operator, &run).expect("it is recorded");
+    assert_eq!((run.generation, store.run(&operator, "last").unwrap()), (2, run));
 }

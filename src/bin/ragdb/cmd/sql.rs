@@ -22,9 +22,10 @@ pub fn run(args: &SqlArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let query = match (&args.audit, &args.query) {
         (Some(name), _) => {
             let audit = audit(name)?;
-            if audit.operator_only && !reader.is_operator() {
-                let message =
-                    format!("the audit {name} is about more than what somebody may read; it is the operator's");
+            if audit.operator_only && !reader.reads_everything() {
+                let message = format!(
+                    "the audit {name} is about more than what somebody may read; it is the operator's, without --scope"
+                );
                 return Err(Stop::Usage(message));
             }
             audit.sql.to_owned()

@@ -60,7 +60,7 @@ struct Refused {
 pub fn run(args: &StatusArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let store = context.open_read_only()?;
     let reader = args.reader.principal()?;
-    let plans = !args.no_plan && reader.is_operator();
+    let plans = !args.no_plan && reader.reads_everything();
     let pending = if plans { Some(pending(&store, context)?) } else { None };
     let path = context.db.display().to_string();
     let view = StatusView { path, pending, ..StatusView::from(store.status(&reader)?) };
