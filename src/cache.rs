@@ -73,7 +73,8 @@ impl Store {
     /// another's, a copy is recorded as the reader's own.
     ///
     /// # Errors
-    /// As [`Store::context`] and [`Store::record_run`]; where the store can't be written, what would be recorded is not.
+    /// As [`Store::context`] and [`Store::record_run`]; where the store can't be written, or the reader may read nothing, what would be recorded is
+    /// not.
     pub fn cached_context(&self, principal: &Principal, request: &ContextRequest) -> Result<CachedEvidence> {
         let question = Question::of_evidence(request);
         let again = |entry: &Entry, loaded: &Loaded| {
@@ -179,6 +180,11 @@ impl Store {
         run: &Manifest,
         kept: Option<&Kept<'_>>,
     ) -> Result<Recorded> {
+        // Of somebody who may read nothing there is no generation to record it with; whether the store has one is not theirs
+        // to know.
+        if run.generation == 0 {
+            return Ok(Recorded::default());
+        }
         let recorded = self.write(|tx| {
             insert_run(tx, principal, run)?;
             let answer_id = kept.map(|kept| ledger::insert(tx, principal, &kept.record)).transpose()?;

@@ -118,15 +118,13 @@ impl Store {
     }
 }
 
-/// The policy that searches are held to. Where nothing was published yet, it is the one that a sync would take, but for
-/// the operator, who is told so.
+/// The policy that searches are held to. To others than the operator, who may read nothing, it is the one that a sync of
+/// an empty store would take: they can't tell whether there is something.
 pub(crate) fn policy(conn: &Connection, scope: &Scope, expected: Option<&ExpectedPolicy>) -> Result<Option<Policy>> {
-    match settings::policy(conn)? {
-        None if !scope.is_operator() => {
-            wanted(&Policy::new(ChunkPolicy::default(), Bm25Policy::default())?, expected).map(Some)
-        }
-        stored => Ok(stored),
+    if !scope.is_operator() && history::newest(conn, scope)?.is_none() {
+        return wanted(&Policy::new(ChunkPolicy::default(), Bm25Policy::default())?, expected).map(Some);
     }
+    settings::policy(conn)
 }
 
 fn nothing_published(store: &Store) -> Error {

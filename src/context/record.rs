@@ -1,6 +1,6 @@
 //! The record of runs: keeping one, reading one back, and adding to what happened in it.
 
-use crate::access::history::{self, History, Numbers};
+use crate::access::history::{History, Numbers};
 use crate::access::{self, Scope, Seen};
 use crate::error::{Error, Result};
 use crate::evidence::manifest;
@@ -18,8 +18,8 @@ impl Store {
     /// Keeps a run in the store, for [`Store::run`]: as the principal's, whom it must have been made for.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where it is not a run of this store, is there already, or what the principal may read has
-    /// changed since it was made; [`Error::ReadOnly`] where the store can't be written.
+    /// [`Error::Invalid`] where it is not a run of this store, is there already, is of generation 0, whose reader may read
+    /// nothing, or what the principal may read has changed since it was made; [`Error::ReadOnly`] where the store can't be written.
     pub fn record_run(&self, principal: &Principal, run: &Manifest) -> Result<()> {
         self.write(|tx| insert(tx, principal, run))
     }
@@ -64,6 +64,9 @@ impl Store {
 pub(crate) fn insert(tx: &Connection, principal: &Principal, run: &Manifest) -> Result<()> {
     let invalid = |what: &str| Error::Invalid { message: format!("run {} can't be recorded: {what}", run.run_id) };
     run.check().map_err(|what| invalid(&what))?;
+    if run.generation == 0 {
+        return Err(invalid("its reader may read nothing here"));
+    }
     if settings::store_id(tx)? != run.store_id {
         return Err(invalid("it is of another store"));
     }
@@ -98,10 +101,6 @@ pub(crate) fn insert(tx: &Connection, principal: &Principal, run: &Manifest) -> 
 
 /// The stored number of the generation that a run of somebody who does not read everything was made from, and its digest.
 fn seen_generation(tx: &Connection, scope: &Scope, principal: &Principal, run: &Manifest) -> Result<(u64, Digest)> {
-    let newest = || generations::head(tx)?.ok_or_else(|| Error::NotFound { what: "published generation".into() });
-    if run.generation == 0 {
-        return Ok((newest()?.number, history::newest_digest(tx, scope)?));
-    }
     let stored = Numbers::of(tx, scope)?.stored(tx, run.generation)?;
     Ok((stored, History::of(tx, scope, principal)?.get(tx, run.generation)?.digest))
 }

@@ -111,3 +111,27 @@ fn a_run_is_its_reader_s() {
     assert_eq!((answers(&ALICE), answers(&BOB), answers(&OPERATOR)), (0, 0, 3));
     assert_eq!(project.run(&[&["cite", "S1", "--run", id][..], &ALICE].concat()).code, 2);
 }
+
+#[test]
+fn nothing_is_recorded_for_who_may_read_nothing() {
+    let project = |hidden: bool| {
+        let project = Project::new();
+        project.write("ragdb.yaml", "sources:\n  - {id: hr, path: hr, visibility: private, groups: [hr]}\n");
+        std::fs::create_dir_all(project.path().join("hr")).expect("a folder is made");
+        if hidden {
+            project.write("hr/salaries.md", "# Salaries\n\nA key account earns 90 gold.\n");
+        }
+        project.ok(&["sync"]);
+        project
+    };
+    let said = |hidden: bool, arguments: &[&str]| {
+        let Run { code, stdout, stderr } = project(hidden).run(&[arguments, &ALICE].concat());
+        let text = (stdout + &stderr).lines().filter(|line| !line.contains("run")).collect::<Vec<_>>().join("\n");
+        (code, text.split_whitespace().filter(|word| word.len() < 30).collect::<Vec<_>>().join(" "))
+    };
+    for arguments in [&["context", "salaries"], &["answer", "salaries"]] {
+        let (empty, closed) = (said(false, arguments), said(true, arguments));
+        assert_eq!(empty, closed, "{arguments:?}");
+        assert!(empty.0 == 1 && empty.1.contains("nothing is recorded"), "{empty:?}");
+    }
+}

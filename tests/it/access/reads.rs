@@ -255,6 +255,9 @@ fn the_operator_sees_all_of_what_is_stored() {
 #[test]
 fn an_empty_store_and_a_closed_one_look_alike() {
     let (empty, closed) = (House::new(), House::new());
+    for house in [&empty, &closed] {
+        house.write("ragdb.yaml", &format!("chunking: {{target_chars: 700}}\n{SOURCES}"));
+    }
     empty.sync();
     closed.write("hr/salaries.md", SECRET);
     closed.sync();
@@ -263,6 +266,12 @@ fn an_empty_store_and_a_closed_one_look_alike() {
     let manifest: Manifest =
         closed.store().context(&alice(), &ContextRequest::new("salaries")).expect("evidence of nothing").manifest;
     assert_eq!((manifest.generation, manifest.shown.len()), (0, 0));
+    let kept = |house: &House| {
+        let run =
+            house.store().context(&alice(), &ContextRequest::new("salaries")).expect("evidence of nothing").manifest;
+        house.store().record_run(&alice(), &run).unwrap_err().to_string().replace(&run.run_id, "ID")
+    };
+    assert_eq!(kept(&empty), kept(&closed));
 }
 
 #[test]

@@ -8,6 +8,7 @@ use ragdb::{
     Principal, Store, Synthesiser,
 };
 
+use super::context::NOTHING_TO_READ;
 use super::verify::{UNVERIFIED, receipt};
 use crate::args::{AnswerArgs, ModelArgs};
 use crate::context::{Context, unwritable};
@@ -40,14 +41,22 @@ pub fn run(args: &AnswerArgs, context: &mut Context) -> Result<Outcome, Stop> {
         ..AnswerRequest::new(args.query.join(" "), synthesiser.as_ref())
     };
     let (answer, answer_id, cached) = if args.no_record || args.no_cache {
-        let answer = store.answer(&reader, &request)?;
-        let record = || record(&store, &reader, &answer, synthesiser.name()).map_err(|stop| unwritable(stop, INSTEAD));
-        let answer_id = (!args.no_record).then(record).transpose()?;
-        (answer, answer_id, false)
+        (store.answer(&reader, &request)?, None, false)
     } else {
         let CachedAnswer { answer, answer_id, cached } = store.cached_answer(&reader, &request)?;
-        let read_only = || unwritable(Error::ReadOnly { path: context.db.clone() }.into(), INSTEAD);
-        (answer, Some(answer_id.ok_or_else(read_only)?), cached)
+        (answer, answer_id, cached)
+    };
+    let answer_id = match answer_id {
+        None if args.no_record => None,
+        None if answer.manifest.generation == 0 => {
+            context.note(NOTHING_TO_READ);
+            None
+        }
+        None if args.no_cache => {
+            Some(record(&store, &reader, &answer, synthesiser.name()).map_err(|stop| unwritable(stop, INSTEAD))?)
+        }
+        None => return Err(unwritable(Error::ReadOnly { path: context.db.clone() }.into(), INSTEAD)),
+        known => known,
     };
     if let Some(path) = &args.receipt {
         receipt::write(path, &store, &reader, &answer.manifest, &answer.verification, &context.db)?;

@@ -113,6 +113,9 @@ fn request(args: &ContextArgs, context: &Context) -> Result<ContextRequest, Stop
 /// What to do where the run can't be kept.
 const INSTEAD: &str = "write the run to a file with --manifest FILE";
 
+/// Why a run is not kept.
+pub const NOTHING_TO_READ: &str = "this reader may read nothing here, so nothing is recorded";
+
 /// Evidence whose run is in the store, and whether it was there before.
 fn recorded(
     reader: &Principal,
@@ -123,11 +126,18 @@ fn recorded(
     let store = context.open_to_record(INSTEAD)?;
     if anew {
         let evidence = store.context(reader, request)?;
-        store.record_run(reader, &evidence.manifest).map_err(|error| unwritable(error.into(), INSTEAD))?;
+        if evidence.manifest.generation > 0 {
+            store.record_run(reader, &evidence.manifest).map_err(|error| unwritable(error.into(), INSTEAD))?;
+        } else {
+            context.note(NOTHING_TO_READ);
+        }
         return Ok((evidence, false));
     }
     let CachedEvidence { evidence, cached, recorded } = store.cached_context(reader, request)?;
     if recorded {
+        Ok((evidence, cached))
+    } else if evidence.manifest.generation == 0 {
+        context.note(NOTHING_TO_READ);
         Ok((evidence, cached))
     } else {
         Err(unwritable(Error::ReadOnly { path: context.db.clone() }.into(), INSTEAD))
