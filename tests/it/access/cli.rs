@@ -121,7 +121,7 @@ fn nothing_is_recorded_for_who_may_read_nothing() {
         if hidden {
             project.write("hr/salaries.md", "# Salaries\n\nA key account earns 90 gold.\n");
         }
-        project.ok(&["sync"]);
+        project.ok(&["sync", "--max-delete", "0"]);
         project
     };
     let said = |hidden: bool, arguments: &[&str]| {

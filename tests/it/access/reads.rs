@@ -200,7 +200,7 @@ fn opened(hidden: [&[&str]; 2]) -> House {
 fn what_a_document_was_before_it_was_opened_is_hidden() {
     let (plain, edited) = (
         opened([&[PLAN], &[LEAVE]]),
-        opened([&["# Plan\n\nNobody gets a key.\n", SECRET, PLAN], &[SECRET, "# Leave\n\nNone.\n", LEAVE]]),
+        opened([&["# Plan\n\nNobody gets a key.\n", SECRET, PLAN], &[LEAVE, SECRET, "# Leave\n\nNone.\n"]]),
     );
     let ids = chunk_ids(&edited);
     assert!(ids.len() > chunk_ids(&plain).len(), "{ids:?}");

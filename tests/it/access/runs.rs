@@ -149,7 +149,7 @@ fn what_was_shown_once_is_not_told_to_who_may_not_read_it_now() {
 #[test]
 fn a_claim_is_told_where_all_that_it_cites_may_be() {
     let house = house();
-    house.write("site/keys.md", KEYS);
+    house.write("site/keys.md", &KEYS.replace("days.", "days. A key has teeth."));
     house.sync();
     let store = house.store();
     let run = recorded(&store, &alice());
