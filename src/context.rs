@@ -22,7 +22,7 @@ use crate::model::{ChunkId, Digest, DocumentId, MANIFEST_FORMAT, Manifest, Princ
 use crate::search::{self, Hit, Refusal, SearchRequest};
 use crate::store::documents::DocumentRow;
 use crate::store::sources::SourceRow;
-use crate::store::{Connection, Store, access, chunks, documents, generations, settings, sources};
+use crate::store::{Connection, Store, access, chunks, documents, settings, sources};
 use select::{Selected, Selection};
 
 pub(crate) use again::Again;
@@ -147,11 +147,7 @@ impl Found {
         }
         Ok(Self {
             generation,
-            generation_digest: if scope.is_whole() {
-                generations::get(conn, generation)?.digest
-            } else {
-                history::newest_digest(conn, scope)?
-            },
+            generation_digest: history::newest_digest(conn, scope)?,
             policy_digest: policy
                 .map(|policy| policy.digest())
                 .ok_or_else(|| Error::Damaged { detail: "settings.policy is missing".into() })?,

@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use crate::access::history::Numbers;
 use crate::access::{self, Scope, Seen};
 use crate::error::{Error, Result};
 use crate::model::{ChunkId, Citation, Principal, Span};
@@ -154,7 +153,7 @@ pub(crate) fn insert(tx: &Connection, principal: &Principal, record: &AnswerReco
     let row = AnswerRow {
         run_id: &verification.run_id,
         created_at: &settings::now(),
-        generation: stored_generation(tx, principal, verification.generation)?,
+        generation: stored_generation(tx, verification)?,
         synthesiser,
         passed: verification.outcome() == Outcome::Verified,
         unverified_source: verification.unverified_source(),
@@ -220,17 +219,11 @@ impl Impacts<'_> {
     }
 }
 
-/// The stored number of the generation that an answer was judged against. It is the newest one where the principal saw
-/// none, or sees others by now.
-fn stored_generation(tx: &Connection, principal: &Principal, seen: u64) -> Result<u64> {
-    if principal.is_operator() {
-        return Ok(seen);
-    }
-    let scope = Scope::of(tx, principal, Seen::Stored)?;
-    match Numbers::of(tx, &scope)?.stored(tx, seen) {
-        Ok(number) if number > 0 => Ok(number),
-        Ok(_) | Err(Error::NotFound { .. }) => Ok(generations::head(tx)?.map_or(0, |head| head.number)),
-        Err(error) => Err(error),
+/// The stored number of the generation that an answer was judged against: that of its run, where nothing was judged.
+fn stored_generation(tx: &Connection, verification: &Verification) -> Result<u64> {
+    match verification.stored.0 {
+        Some(number) => Ok(generations::get(tx, number)?.number),
+        None => runs::generation(tx, &verification.run_id),
     }
 }
 

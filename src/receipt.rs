@@ -96,15 +96,11 @@ pub struct SpanReport {
 }
 
 impl Receipt {
-    /// A receipt for what was verified. `generation_digest` is that of the generation that it was judged against.
+    /// A receipt for what was verified.
     ///
     /// # Errors
     /// [`Error::Invalid`] where the verification is not one of this run.
-    pub fn from_verification(
-        manifest: &Manifest,
-        verification: &Verification,
-        generation_digest: &Digest,
-    ) -> Result<Self> {
+    pub fn from_verification(manifest: &Manifest, verification: &Verification) -> Result<Self> {
         let invalid = |what: String| Error::Invalid { message: format!("no receipt can be made: {what}") };
         if verification.run_id != manifest.run_id {
             return Err(invalid(format!("run {} was verified, not {}", verification.run_id, manifest.run_id)));
@@ -122,7 +118,7 @@ impl Receipt {
             run_id: manifest.run_id.clone(),
             store_id: manifest.store_id.clone(),
             generation: verification.generation,
-            generation_digest: generation_digest.to_string(),
+            generation_digest: verification.generation_digest.clone(),
             unverified_source: verification.unverified_source(),
             claims,
             digest: String::new(),

@@ -40,7 +40,9 @@ impl Store {
         let (context, known) = (Context::load(self, principal, request)?, HashMap::new());
         let mut judge = Judge { request, context, scorer, least, known };
         let claims = request.answer.claims.iter().map(|claim| judge.claim(claim)).collect::<Result<Vec<_>>>()?;
-        Ok(Verification { run_id: request.manifest.run_id.clone(), generation: judge.context.generation, claims })
+        let Context { generation, generation_digest, stored, .. } = judge.context;
+        let generation_digest = generation_digest.to_string();
+        Ok(Verification { run_id: request.manifest.run_id.clone(), generation, generation_digest, stored, claims })
     }
 }
 

@@ -28,8 +28,12 @@ pub(crate) fn current(conn: &Connection, scope: &Scope) -> Result<Option<(u64, D
 }
 
 /// The digest of what a reader may read now: over each of its classes with documents, in order of the key, the key and
-/// the class's digest.
+/// the class's digest. Where they read everything, that of the newest generation.
 pub(crate) fn newest_digest(conn: &Connection, scope: &Scope) -> Result<Digest> {
+    if scope.is_whole() {
+        let head = generations::head(conn)?.map(|head| head.digest);
+        return head.ok_or_else(|| Error::NotFound { what: "published generation".into() });
+    }
     let digests: BTreeMap<String, String> = classes::digests(conn, scope.classes())?.into_iter().collect();
     Ok(digest_of(&digests))
 }

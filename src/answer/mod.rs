@@ -72,9 +72,7 @@ fn run(request: &AnswerRequest<'_>, grounds: &mut dyn Grounds) -> Result<Answer>
     let mut manifest = gathered.manifest;
     let of_the_run = std::mem::replace(&mut manifest.events, calls_made);
     manifest.events.extend(of_the_run.into_iter().chain([stopped]).chain(tried.events));
-    let unjudged =
-        || Verification { run_id: manifest.run_id.clone(), generation: manifest.generation, claims: Vec::new() };
-    let verification = tried.best.unwrap_or_else(unjudged);
+    let verification = tried.best.unwrap_or_else(|| Verification::of_nothing(&manifest));
     let answered = stop_reason.is_answer();
     Ok(Answer {
         run_id: manifest.run_id.clone(),

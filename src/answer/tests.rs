@@ -125,7 +125,7 @@ impl Grounds for Fake {
             }
         });
         let claims = claims.collect();
-        Ok(Verification { run_id: manifest.run_id.clone(), generation: manifest.generation, claims })
+        Ok(Verification { claims, ..Verification::of_nothing(manifest) })
     }
 }
 

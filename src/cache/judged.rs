@@ -101,7 +101,7 @@ fn agrees(kept: &KeptAnswer, now: &Verification) -> bool {
 
 /// Adds all that the gate said of an answer to a digest, but for the id of the run.
 pub(super) fn digest(hash: &mut DigestBuilder, verification: &Verification) {
-    let Verification { run_id: _, generation, claims } = verification;
+    let Verification { run_id: _, generation, generation_digest: _, stored: _, claims } = verification;
     hash.field(generation.to_le_bytes()).field(claims.len().to_string());
     for claim in claims {
         hash.field(&claim.text).field(claim.verdict.code()).field(claim.support.to_le_bytes());

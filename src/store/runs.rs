@@ -139,6 +139,13 @@ pub(crate) fn chunk_ids(conn: &Connection, run_id: &str) -> Result<Vec<String>> 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// The stored number of the generation that a run was made from.
+pub(crate) fn generation(conn: &Connection, run_id: &str) -> Result<u64> {
+    let mut statement = conn.prepare_cached("SELECT generation FROM runs WHERE run_id = ?1")?;
+    let found = statement.query_row([run_id], |row| row.get(0)).optional()?;
+    found.ok_or_else(|| Error::NotFound { what: format!("run {run_id}") })
+}
+
 /// Who asked for a run, as JSON.
 pub(crate) fn principal(conn: &Connection, run_id: &str) -> Result<Option<String>> {
     let mut statement = conn.prepare_cached("SELECT principal FROM runs WHERE run_id = ?1")?;

@@ -5,6 +5,7 @@ use std::collections::hash_map::Entry;
 use std::ops::Range;
 
 use super::references::{self, Elsewhere};
+use super::types::StoredNumber;
 use super::{Failed, VerifiedSpan, VerifyRequest};
 use crate::access::history::{self, Numbers};
 use crate::access::{Scope, Seen};
@@ -14,13 +15,15 @@ use crate::gate::verdict::Verdict;
 use crate::ingest::source::SourceReader;
 use crate::model::{self, ChunkId, Digest, Manifest, Principal, Span, line_ends};
 use crate::store::documents::DocumentRow;
-use crate::store::{Connection, Store, chunks, documents, runs, settings, tombstones};
+use crate::store::{Connection, Store, chunks, documents, generations, runs, settings, tombstones};
 
 /// The chunks of a run, and the store's word on every other reference of the answer.
 pub(super) struct Context<'s> {
     store: &'s Store,
     /// The generation that the answer is judged against.
     pub generation: u64,
+    pub generation_digest: Digest,
+    pub stored: StoredNumber,
     pub shown: Vec<Shown>,
     /// What the store says of each reference to what was not shown.
     elsewhere: HashMap<String, Elsewhere>,
@@ -78,10 +81,17 @@ impl<'s> Context<'s> {
                 newest => newest.unwrap_or(0),
             };
             let numbers = Numbers::of(conn, scope)?;
+            // Where the reader sees none, it is the one in which they don't.
+            let stored = match generation {
+                0 => generations::head(conn)?.map(|head| head.number),
+                seen => Some(numbers.stored(conn, seen)?),
+            };
+            let generation_digest = history::newest_digest(conn, scope)?;
             let reader = Reader { conn, scope, numbers: &numbers, evidence: evidence_of(conn, principal, manifest)? };
             let shown = manifest.shown.iter().map(|entry| reader.load(entry)).collect::<Result<Vec<_>>>()?;
             let (readers, files) = (HashMap::new(), HashMap::new());
-            let mut context = Self { store, generation, shown, elsewhere: HashMap::new(), readers, files };
+            let (elsewhere, stored) = (HashMap::new(), StoredNumber(stored));
+            let mut context = Self { store, generation, generation_digest, stored, shown, elsewhere, readers, files };
             for citation in request.answer.claims.iter().flat_map(|claim| &claim.citations) {
                 let reference = &citation.reference;
                 if !context.elsewhere.contains_key(reference) && references::among(&context.shown, reference).is_none()

@@ -1,5 +1,6 @@
 //! What goes into a verification and what comes out of it.
 
+use std::fmt;
 use std::sync::Arc;
 
 use crate::evidence::Manifest;
@@ -42,8 +43,22 @@ pub struct Verification {
     pub run_id: String,
     /// The generation that it was judged against.
     pub generation: u64,
+    /// That generation's digest, hex.
+    pub generation_digest: String,
+    /// That generation as it is stored; none where nothing was judged.
+    pub(crate) stored: StoredNumber,
     /// Every claim, with all its citations.
     pub claims: Vec<JudgedClaim>,
+}
+
+/// The stored number of a generation. Who does not read everything is not told it, so that its `Debug` has none.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct StoredNumber(pub Option<u64>);
+
+impl fmt::Debug for StoredNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StoredNumber")
+    }
 }
 
 /// A claim and what became of it.
@@ -185,6 +200,17 @@ impl Outcome {
 }
 
 impl Verification {
+    /// That of an answer without claims, of which nothing was to be judged: against the generation of its run.
+    pub(crate) fn of_nothing(manifest: &Manifest) -> Self {
+        Self {
+            run_id: manifest.run_id.clone(),
+            generation: manifest.generation,
+            generation_digest: manifest.generation_digest.clone(),
+            stored: StoredNumber::default(),
+            claims: Vec::new(),
+        }
+    }
+
     /// What became of the answer as a whole.
     #[must_use]
     pub fn outcome(&self) -> Outcome {

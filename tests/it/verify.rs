@@ -4,7 +4,7 @@
 use std::fs;
 
 use ragdb::{
-    AnswerRecord, Change, ContextRequest, Digest, Error, Manifest, Normalisation, Outcome, Principal, ProposedAnswer,
+    AnswerRecord, Change, ContextRequest, Error, Manifest, Normalisation, Outcome, Principal, ProposedAnswer,
     ProposedCitation, ProposedClaim, Receipt, Store, SyncRequest, SyncSources, Verdict, Verification, VerifyRequest,
 };
 use rstest::rstest;
@@ -369,7 +369,7 @@ fn warnings_are_kept() {
     let audit = ragdb::audits().iter().find(|audit| audit.name == "answers").expect("an audit");
     let kept = format!("{:?}", case.store.sql(&Principal::operator(), audit.sql).expect("rows").rows);
     assert!(kept.contains(r#"[\"but not on Sundays\"]"#), "{kept}");
-    let receipt = Receipt::from_verification(&case.run, &verification, &Digest::of("g")).expect("a receipt");
+    let receipt = Receipt::from_verification(&case.run, &verification).expect("a receipt");
     assert_eq!(receipt.claims[0].spans[0].warnings, ["but not on Sundays"]);
     assert!(!receipt.unverified_source);
 }
@@ -408,7 +408,8 @@ fn verdicts_are_rows_and_a_sync_shows_what_they_rest_on() {
     case.sync();
     assert_eq!(changes(&case), [Change::Gone]);
 
-    let unknown = Verification { run_id: "0".repeat(32), ..verification.clone() };
+    let mut unknown = verification.clone();
+    unknown.run_id = "0".repeat(32);
     let record = AnswerRecord { verification: &unknown, ..record };
     assert!(matches!(case.store.record_answer(&Principal::operator(), &record), Err(Error::NotFound { .. })));
 }

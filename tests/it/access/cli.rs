@@ -135,3 +135,27 @@ fn nothing_is_recorded_for_who_may_read_nothing() {
         assert!(empty.0 == 1 && empty.1.contains("nothing is recorded"), "{empty:?}");
     }
 }
+
+#[test]
+fn a_receipt_is_written_for_who_may_read_nothing_any_more() {
+    let project = project();
+    project.write("ragdb.yaml", SOURCES.replace("groups: [staff]", "groups: [staff], scope: desk"));
+    project.ok(&["sync"]);
+    let desk = [&ALICE[..], &["--scope", "desk"]].concat();
+    let run = json(&project, &["context", "desk", "key"], &desk);
+    let id = run["run_id"].as_str().expect("an id");
+    project.write("answer.txt", "A key stays at the desk [S1].\n");
+    let verify = |receipt: &str| {
+        project.run(&[&["verify", "answer.txt", "--run", id, "--receipt", receipt][..], &desk].concat()).code
+    };
+    assert_eq!(verify("before.json"), 0);
+    project.ok(&["acl", "revoke", "staff", "--group", "staff"]);
+    assert_eq!(verify("after.json"), 1);
+    let receipt = |name: &str| -> Value {
+        serde_json::from_slice(&std::fs::read(project.path().join(name)).expect("a receipt")).expect("JSON")
+    };
+    let (before, after) = (receipt("before.json"), receipt("after.json"));
+    assert_eq!((&before["generation"], &after["generation"]), (&run["generation"], &0.into()));
+    assert_eq!((before["claims"].as_array().unwrap().len(), after["claims"].as_array().unwrap().len()), (1, 0));
+    assert_ne!(before["generation_digest"], after["generation_digest"]);
+}

@@ -6,6 +6,7 @@ use ragdb::{
 };
 
 use super::{House, SOURCES, alice, bob};
+use crate::world::rows;
 
 const KEYS: &str = "# Keys\n\nRotate a key every 90 days.\n";
 
@@ -167,4 +168,32 @@ fn a_claim_is_told_where_all_that_it_cites_may_be() {
     assert_eq!(impact(), [0, 1]);
     store.revoke(&AclChange::group("staff", "staff").unwrap()).expect("it is revoked");
     assert_eq!(impact(), [1]);
+}
+
+#[test]
+fn an_answer_is_kept_with_the_generation_that_it_was_judged_against() {
+    let house = house();
+    house.write("site/keys.md", KEYS);
+    house.sync();
+    let store = house.store();
+    let readers = [alice(), Principal::operator()];
+    let judged: Vec<Verification> =
+        readers.iter().map(|reader| verified(&store, reader, &recorded(&store, reader))).collect();
+    let digests = [store.log(&alice(), None).unwrap(), store.log(&Principal::operator(), None).unwrap()]
+        .map(|generations| generations[0].digest.to_string());
+    assert_eq!(digests, [judged[0].generation_digest.clone(), judged[1].generation_digest.clone()]);
+    // Later there is more, and she reads of it what came before as well.
+    house.write("hr/rota.md", "# Rota\n\nNobody has the key.\n");
+    house.sync();
+    house.write("site/more.md", "# More\n\nA key has teeth.\n");
+    house.sync();
+    store.grant(&AclChange::group("hr", "staff").unwrap()).expect("it is granted");
+    for (reader, verification) in readers.iter().zip(&judged) {
+        let (synthesiser, stop_reason, calls) = ("external", None, None);
+        store
+            .record_answer(reader, &AnswerRecord { verification, synthesiser, stop_reason, calls })
+            .expect("it is kept");
+    }
+    let kept = rows(&store, "SELECT generation FROM answers ORDER BY rowid");
+    assert_eq!(kept, [["2"], ["2"]]);
 }

@@ -59,7 +59,7 @@ pub fn run(args: &AnswerArgs, context: &mut Context) -> Result<Outcome, Stop> {
         known => known,
     };
     if let Some(path) = &args.receipt {
-        receipt::write(path, &store, &reader, &answer.manifest, &answer.verification, &context.db)?;
+        receipt::write(path, &answer.manifest, &answer.verification, &context.db)?;
     }
     let view = AnswerView::new(answer, synthesiser.name(), answer_id, cached);
     context.print(&view)?;

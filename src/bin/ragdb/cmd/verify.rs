@@ -48,7 +48,7 @@ pub fn run(args: &VerifyArgs, context: &mut Context) -> Result<Outcome, Stop> {
         None
     };
     if let Some(path) = &args.receipt {
-        receipt::write(path, &store, &reader, &manifest, &verification, &context.db)?;
+        receipt::write(path, &manifest, &verification, &context.db)?;
     }
     let view = VerifyView::new(&verification, answer_id);
     context.print(&view)?;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use ragdb::{Citation, Manifest, Principal, Receipt, ReceiptReport, Store, Verification};
+use ragdb::{Citation, Manifest, Receipt, ReceiptReport, Verification};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -13,16 +13,8 @@ use crate::files;
 use crate::render::{Role, Screen, View, clean};
 
 /// Writes a receipt of what was verified.
-pub fn write(
-    path: &Path,
-    store: &Store,
-    reader: &Principal,
-    manifest: &Manifest,
-    verification: &Verification,
-    db: &Path,
-) -> Result<(), Stop> {
-    let generation = store.show(reader, verification.generation)?.generation;
-    let receipt = Receipt::from_verification(manifest, verification, &generation.digest)?;
+pub fn write(path: &Path, manifest: &Manifest, verification: &Verification, db: &Path) -> Result<(), Stop> {
+    let receipt = Receipt::from_verification(manifest, verification)?;
     files::write(path, &receipt.to_json(), "--receipt", db)
 }
 
