@@ -100,12 +100,13 @@ fn judged(verdict: Verdict, text: &str) -> JudgedClaim {
 }
 
 fn verification(claims: Vec<JudgedClaim>) -> Verification {
-    Verification { run_id: manifest().run_id, generation: 1, claims }
+    let generation_digest = Digest::of("g").to_string();
+    Verification { generation: 1, generation_digest, claims, ..Verification::of_nothing(&manifest()) }
 }
 
 fn receipt(text: &str) -> Receipt {
     let claims = vec![judged(Verdict::Unsupported, QUOTE), judged(Verdict::Verified, text)];
-    Receipt::from_verification(&manifest(), &verification(claims), &Digest::of("g")).unwrap()
+    Receipt::from_verification(&manifest(), &verification(claims)).unwrap()
 }
 
 fn check(receipt: &Receipt, folder: &TempDir) -> ReceiptReport {
@@ -127,11 +128,11 @@ fn only_what_was_verified_is_in_a_receipt() {
 fn a_verification_of_another_run_has_no_receipt() {
     let mut other = verification(vec![]);
     other.run_id = "00".repeat(16);
-    assert_eq!(Receipt::from_verification(&manifest(), &other, &Digest::of("g")).unwrap_err().code(), "invalid");
+    assert_eq!(Receipt::from_verification(&manifest(), &other).unwrap_err().code(), "invalid");
     let mut unseen = manifest();
     unseen.shown.clear();
     let claims = verification(vec![judged(Verdict::Verified, QUOTE)]);
-    assert_eq!(Receipt::from_verification(&unseen, &claims, &Digest::of("g")).unwrap_err().code(), "invalid");
+    assert_eq!(Receipt::from_verification(&unseen, &claims).unwrap_err().code(), "invalid");
 }
 
 #[rstest]
@@ -252,7 +253,7 @@ fn a_claim_that_its_words_do_not_state_shows_although_the_digest_was_computed_ag
 
 #[test]
 fn an_empty_receipt_proves_nothing() {
-    let receipt = Receipt::from_verification(&manifest(), &verification(vec![]), &Digest::of("g")).unwrap();
+    let receipt = Receipt::from_verification(&manifest(), &verification(vec![])).unwrap();
     let report = check(&receipt, &source());
     assert!(report.intact && !report.holds());
 }
@@ -262,7 +263,7 @@ fn a_receipt_says_what_was_not_compared_with_its_source() {
     assert!(receipt(QUOTE).unverified_source, "the span has no place in characters");
     let mut claim = judged(Verdict::Verified, QUOTE);
     claim.citations[0].span.as_mut().unwrap().start_char = Some(15);
-    let receipt = Receipt::from_verification(&manifest(), &verification(vec![claim]), &Digest::of("g")).unwrap();
+    let receipt = Receipt::from_verification(&manifest(), &verification(vec![claim])).unwrap();
     assert!(!receipt.unverified_source);
 }
 
