@@ -8,7 +8,9 @@ mod apply;
 mod basis;
 mod clock;
 mod deletion;
+mod failed;
 mod mark;
+mod matching;
 mod parallel;
 mod prepare;
 mod reclass;
@@ -24,7 +26,6 @@ use std::time::{Instant, SystemTime};
 use crate::config::{Reviewed, SourceConfig};
 use crate::error::{Error, Failure, Result};
 use crate::index::Deaths;
-use crate::ingest::code;
 use crate::ingest::plan::{DeletionLimit, Doubts, SourcePlan, guard, plan};
 use crate::ingest::source::{FileId, SourceReader};
 use crate::model::rule::ClassKey;
@@ -35,7 +36,8 @@ use crate::store::tombstones::Reason;
 use crate::store::{Store, access as acl, documents, settings};
 use basis::Basis;
 use clock::Clock;
-use prepare::{Context, FailedFile, Keys, Slice};
+use failed::{FailedFile, refuse_unread_rules};
+use prepare::{Context, Keys, Slice};
 use restore::Past;
 use sources::Resolved;
 use spool::{RunSpool, Spool};
@@ -377,20 +379,6 @@ fn refuse_failures(planned: &Planned, work: &Work, keep_going: bool) -> Result<(
     }
     refuse_unread_rules(work)?;
     refuse_unread_reviews(planned, work)
-}
-
-/// A document whose rule of access can't be read any more would stay as widely readable as it was.
-fn refuse_unread_rules(work: &Work) -> Result<()> {
-    let is_rule = |failed: &&FailedFile| failed.stored && failed.failure.code == code::ACCESS_INVALID;
-    let Some(FailedFile { failure, .. }) = work.failed.iter().find(is_rule) else { return Ok(()) };
-    Err(Error::Refused {
-        code: "rule_unread",
-        message: format!(
-            "{} is stored, and its new rule of access can't be read: {}; nothing was changed",
-            failure.path, failure.message
-        ),
-        hint: "mend its front matter, or delete or exclude the file".into(),
-    })
 }
 
 /// A document whose review is withdrawn would stay evidence while its file can't be read.

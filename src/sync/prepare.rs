@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
+use super::failed::{FailedFile, Unparsed, unread_rule};
 use super::mark::{self, Found, Marks, Shown};
+use super::matching::Matcher;
 use super::restore::{Copied, Past, read_copied};
 use super::spool::{Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument};
 use super::{PlannedFile, Source, Task};
@@ -82,18 +84,11 @@ pub(super) struct Slice {
     pub deaths: BTreeMap<i64, Deaths>,
     /// Documents whose content did not change, with the stamps to remember where they differ from the stored ones.
     pub unchanged: Vec<(i64, Option<crate::model::Stamps>)>,
-    /// Failed files, and whether an earlier version is stored.
+    /// Failed files.
     pub failed: Vec<FailedFile>,
     /// Files whose content was purged.
     pub left_out: Vec<PlannedFile>,
     pub bytes_read: u64,
-}
-
-/// A file that could not become a document.
-pub(super) struct FailedFile {
-    pub failure: Failure,
-    /// Whether an earlier version of it is stored, and stays.
-    pub stored: bool,
 }
 
 /// What a worker keeps from one slice to the next: the lexer knows the stems of the words it met.
@@ -179,7 +174,7 @@ impl Worker<'_> {
                     Ok(text) => text,
                     Err(failure) => {
                         let failure = Failure { source_id: source_id.clone(), ..failure };
-                        slice.failed.push(FailedFile { failure, stored: stored.is_some() });
+                        slice.failed.push(FailedFile { failure, stored: stored.is_some(), rule: None });
                         return Ok(());
                     }
                 };
@@ -206,9 +201,12 @@ impl Worker<'_> {
                 }
                 let parsed = match self.parse(source, source_text.text, hash) {
                     Ok(parsed) => parsed,
-                    Err(InputError { code, message }) => {
+                    Err(unparsed) => {
+                        let class = stored.as_ref().and_then(|stored| self.context.known_keys.get(&stored.class_no));
+                        let rule = unread_rule(&unparsed, class);
+                        let InputError { code, message } = unparsed.error;
                         let failure = Failure { source_id: source_id.clone(), path, code, message };
-                        slice.failed.push(FailedFile { failure, stored: stored.is_some() });
+                        slice.failed.push(FailedFile { failure, stored: stored.is_some(), rule });
                         return Ok(());
                     }
                 };
@@ -236,7 +234,7 @@ impl Worker<'_> {
             Err(message) => {
                 let (source_id, path) = (config.id.clone(), row.path);
                 let failure = Failure { source_id, path, code: code::ACCESS_INVALID, message };
-                slice.failed.push(FailedFile { failure, stored: stored.is_some() });
+                slice.failed.push(FailedFile { failure, stored: stored.is_some(), rule: None });
                 return Ok(());
             }
         };
@@ -268,7 +266,7 @@ impl Worker<'_> {
         })
     }
 
-    fn parse(&self, source: usize, text: String, hash: Digest) -> std::result::Result<Parsed, InputError> {
+    fn parse(&self, source: usize, text: String, hash: Digest) -> std::result::Result<Parsed, Unparsed> {
         let source = &self.context.sources[source];
         let policy = &self.context.chunking;
         let (body_start, fields) = match source.config.kind {
@@ -278,19 +276,26 @@ impl Worker<'_> {
             }
             SourceKind::Text => (0, None),
         };
-        if front_matter::is_blank(&text, body_start) {
-            return Err(InputError { code: code::EMPTY, message: "it has no text; write some or exclude it".into() });
-        }
-        for name in &source.config.required_metadata {
-            let present = fields.as_ref().and_then(|fields| fields.get(name));
-            if present.is_none_or(|value| value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty()))
-            {
-                let message = format!("its front matter has no {name:?}, which source {} requires", source.config.id);
-                return Err(InputError { code: code::MISSING_METADATA, message });
-            }
-        }
+        // Before all else that can fail: what is stored stays then, as far as it is not more widely readable.
         let narrowing = access::narrowing(fields.as_ref(), source.config.tenant.as_deref())
             .map_err(|message| InputError { code: code::ACCESS_INVALID, message })?;
+        let failed = |code, message| InputError { code, message };
+        let missing = |name: &&String| {
+            let value = fields.as_ref().and_then(|fields| fields.get(*name));
+            value.is_none_or(|value| value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty()))
+        };
+        let error = if front_matter::is_blank(&text, body_start) {
+            Some(failed(code::EMPTY, "it has no text; write some or exclude it".into()))
+        } else {
+            source.config.required_metadata.iter().find(missing).map(|name| {
+                let source_id = &source.config.id;
+                let message = format!("its front matter has no {name:?}, which source {source_id} requires");
+                failed(code::MISSING_METADATA, message)
+            })
+        };
+        if let Some(error) = error {
+            return Err(Unparsed { error, narrowing: Some(narrowing) });
+        }
         let chunked = match source.config.kind {
             SourceKind::Markdown => chunk_markdown(&text, body_start, policy),
             SourceKind::Text => chunk_text(&text, body_start, policy),
@@ -445,37 +450,6 @@ fn keeps(old: &ChunkRow, new: &ChunkRow) -> bool {
 enum Compared {
     Same { document_no: i64 },
     Changed(Box<PreparedDocument>),
-}
-
-/// Pairs a document's new chunks with its stored ones: the k-th chunk with some text with the k-th that had it.
-struct Matcher<'a> {
-    stored: HashMap<(Digest, u32), &'a ChunkRow>,
-    seen: HashMap<Digest, u32>,
-}
-
-impl<'a> Matcher<'a> {
-    fn new(stored: &'a [ChunkRow]) -> Self {
-        let stored = stored.iter().map(|chunk| ((chunk.content, chunk.repeat), chunk)).collect();
-        Self { stored, seen: HashMap::new() }
-    }
-
-    /// How many chunks with this text came before.
-    fn repeat(&mut self, content: &Digest) -> u32 {
-        let count = self.seen.entry(*content).or_default();
-        *count += 1;
-        *count - 1
-    }
-
-    fn take(&mut self, content: &Digest, repeat: u32) -> Option<&'a ChunkRow> {
-        self.stored.remove(&(*content, repeat))
-    }
-
-    /// The stored chunks that no new one took, in their order.
-    fn rest(self) -> Vec<ChunkRow> {
-        let mut rest: Vec<ChunkRow> = self.stored.into_values().cloned().collect();
-        rest.sort_unstable_by_key(|chunk| chunk.chunk_index);
-        rest
-    }
 }
 
 /// The front matter's title, else the first heading of level 1, else the file's name.

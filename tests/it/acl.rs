@@ -1,5 +1,7 @@
 //! Who may read what: declared, narrowed, granted and revoked, and explained.
 
+mod unread;
+
 use ragdb::{
     AccessClass, AclChange, AclReport, Config, DocumentId, Error, Member, Principal, Store, SyncReport, SyncRequest,
     SyncSources,

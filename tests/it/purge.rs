@@ -193,7 +193,7 @@ fn lines_of_other_questions_and_failures_go_and_counts_stay() {
     let project = project();
     project.write("docs/bad.md", "---\ntitle: [\n---\n# Bad\n");
     project.ok(&["sync", "docs", "--keep-going"]);
-    project.write("docs/secret.md", "---\ntitle: [\n---\n# Bad\n");
+    project.write("docs/secret.md", b"# Bad\n\xff\n");
     project.ok(&["sync", "docs", "--keep-going"]);
     let db = project.path().join("ragdb.db");
     let conn = Connection::open(&db).unwrap();
