@@ -59,7 +59,7 @@ pub struct NotRevived {
 /// Why a document does not come back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WhyNot {
-    /// It was purged since.
+    /// It was purged since, or its content then is one that was purged.
     Purged,
     /// Its source is declared no longer, so that nothing says who may read it.
     SourceRemoved,

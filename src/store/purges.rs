@@ -42,7 +42,8 @@ pub(crate) fn last_content(conn: &Connection, document_id: &str) -> Result<Optio
     Ok(conn.prepare(sql)?.query_row([document_id], |row| row.get(0)).optional()?)
 }
 
-/// Notes that a document with this content was purged.
+/// Notes that a document with this content was purged. Once more is later: what came in by whatever way in between is
+/// gone as well.
 pub(crate) fn insert(
     conn: &Connection,
     document_id: &str,
@@ -51,7 +52,9 @@ pub(crate) fn insert(
     reason: Option<&str>,
 ) -> Result<()> {
     let sql = "INSERT INTO purges (document_id, content_hash, generation, purged_at, reason) \
-               VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT DO NOTHING";
+               VALUES (?1, ?2, ?3, ?4, ?5) ON CONFLICT (document_id, content_hash) DO UPDATE SET \
+               generation = excluded.generation, purged_at = excluded.purged_at, \
+               reason = coalesce(excluded.reason, reason)";
     conn.prepare(sql)?.execute(params![document_id, content_hash, generation, settings::now(), reason])?;
     Ok(())
 }

@@ -115,6 +115,16 @@ struct Wanted {
     narrowings: HashMap<DocumentId, Narrowing>,
 }
 
+impl Wanted {
+    /// Takes out a document whose content then was purged, whenever that was: before the generation, it came in by
+    /// another way.
+    fn refuse_purged(&mut self, id: &DocumentId) {
+        if let Some(PastDocument { source_id, path, .. }) = self.documents.remove(id) {
+            self.not_revived.push(NotRevived { source_id, path, why: WhyNot::Purged });
+        }
+    }
+}
+
 impl Store {
     /// See [`Store::rollback`].
     pub(crate) fn restore(&self, request: &RollbackRequest) -> Result<RollbackReport> {
@@ -131,7 +141,7 @@ impl Store {
 
     /// One attempt; `None` where a sync published meanwhile.
     fn try_restore(&self, request: &RollbackRequest) -> Result<Option<RollbackReport>> {
-        let wanted = self.wanted(request.generation)?;
+        let mut wanted = self.wanted(request.generation)?;
         let sync = SyncRequest {
             max_delete: Some(u64::MAX),
             keep_going: true,
@@ -140,7 +150,7 @@ impl Store {
         };
         let mut left_out = Vec::new();
         let planned = if let Some(path) = &request.from {
-            self.plan_copy(&wanted, path)?
+            self.plan_copy(&mut wanted, path)?
         } else {
             let mut planned = self.prepare_plan(&sync)?;
             if !planned.rebuilt.is_empty() {
@@ -154,7 +164,11 @@ impl Store {
             return Ok(None);
         }
         let Some(work) = self.work_on(&planned, &sync)? else { return Ok(None) };
+        for file in &work.left_out {
+            wanted.refuse_purged(&DocumentId::new(&file.source_id, &file.path));
+        }
         self.refuse_differences(&wanted, &planned, &work)?;
+        wanted.not_revived.sort();
         let head = planned.basis.parent.as_ref().map_or(0, |parent| parent.number);
         let mut report = RollbackReport {
             to: request.generation,
@@ -208,7 +222,6 @@ impl Store {
                 not_revived.push(NotRevived { source_id, path, why });
                 false
             });
-            not_revived.sort();
             let keys = acl::keys(conn)?;
             let narrowing = |past: &PastDocument| keys.get(&past.class_no).map(|key| key.narrowing.clone());
             let narrowings = documents.iter().filter_map(|(id, past)| Some((*id, narrowing(past)?))).collect();
@@ -217,7 +230,7 @@ impl Store {
     }
 
     /// A plan whose documents come from a copy.
-    fn plan_copy(&self, wanted: &Wanted, path: &Path) -> Result<Planned> {
+    fn plan_copy(&self, wanted: &mut Wanted, path: &Path) -> Result<Planned> {
         let copy = Store::open_read_only(path)?;
         let number = wanted.generation.number;
         let misfit = |why: String| Error::Refused {
@@ -269,6 +282,14 @@ impl Store {
             Ok((planned, live))
         })?;
         refuse_other_policy(&planned, wanted, &misfit)?;
+        copy.read(|conn| {
+            documents::for_each(conn, |_, row| {
+                if planned.purged.contains(&(row.document_id, row.content_hash)) {
+                    wanted.refuse_purged(&row.document_id);
+                }
+                Ok(())
+            })
+        })?;
         let ids = self.read(past::live_chunks)?;
         let stays = |id: &DocumentId, hash: Digest| {
             live.get(id).is_some_and(|(_, known)| *known == hash)

@@ -142,6 +142,40 @@ fn what_was_purged_since_stays_away() {
     assert!(report.published && report.not_revived.is_empty(), "{report:?}");
 }
 
+#[test]
+fn what_came_back_behind_a_purge_and_was_purged_again_stays_away() {
+    let world = World::synced();
+    let store = world.store();
+    let secret = world.docs().join("guide/limits.md");
+    let text = std::fs::read(&secret).unwrap();
+    world.remove("guide/limits.md");
+    world.sync();
+    let purge = ragdb::PurgeRequest { document: "guide/limits.md".into(), ..Default::default() };
+    assert!(!store.purge(&purge).unwrap().was_live);
+    // By whatever way: here somebody takes the note of the purge out, and puts it back.
+    let by_hand = |sql: &str| rusqlite::Connection::open(world.db()).unwrap().execute_batch(sql).unwrap();
+    by_hand("CREATE TABLE away AS SELECT * FROM purges; DELETE FROM purges");
+    std::fs::write(&secret, &text).unwrap();
+    assert_eq!(world.sync().documents.added, 1);
+    by_hand("INSERT INTO purges SELECT * FROM away; DROP TABLE away");
+    store.backup(world.path().join("three.db")).unwrap();
+    // Also as long as the note is the only one: the content then was purged, when is no matter.
+    for from in [Some(world.path().join("three.db")), None] {
+        let again = store.rollback(&RollbackRequest { from, dry_run: true, ..request(3) }).unwrap();
+        assert_eq!(again.not_revived.len(), 1, "{again:?}");
+    }
+    let again = ragdb::PurgeRequest { reason: Some("again".into()), undisturbed: true, ..purge };
+    let report = store.purge(&again).unwrap();
+    assert!(report.was_live && report.generation == 4, "{report:?}");
+    assert_eq!(rows(&store, "SELECT generation, reason FROM purges"), [["4", "again"]]);
+    for from in [Some(world.path().join("three.db")), None] {
+        let report = store.rollback(&RollbackRequest { from, ..request(3) }).unwrap();
+        let gone: Vec<_> = report.not_revived.iter().map(|it| (it.path.as_str(), it.why.as_str())).collect();
+        assert_eq!(gone, [("guide/limits.md", "purged")]);
+    }
+    assert_eq!(rows(&store, "SELECT path FROM documents ORDER BY path"), [["guide/keys.md"], ["zh/keys.md"]]);
+}
+
 /// The documents that anyone may read.
 fn open_to_all(project: &Project) -> Vec<String> {
     let store = Store::open(project.path().join("ragdb.db")).unwrap();
