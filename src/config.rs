@@ -43,7 +43,7 @@ pub struct Config {
 /// What holds for the readers of all sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AccessSettings {
-    /// The groups that there are; `None` where any name is one. With a list, a source may name no other group, and one
+    /// The groups that there are, none at all where the list is empty; `None` where any name is one. With a list, a source may name no other group, and one
     /// that a document's front matter names has no members.
     pub groups: Option<Vec<String>>,
 }

@@ -23,6 +23,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
+use crate::access::KnownGroups;
 use crate::config::{Reviewed, SourceConfig};
 use crate::error::{Error, Failure, Result};
 use crate::index::Deaths;
@@ -99,8 +100,8 @@ struct Planned {
     reparse: Vec<bool>,
     /// For each source, the documents that the parent was published without a look at.
     doubts: Vec<Doubts>,
-    /// The groups that the configuration declares; `None` where there is no configuration, and those stored stay.
-    groups: Option<Vec<String>>,
+    /// What the configuration says of groups; `None` where there is no configuration, and what is stored stays.
+    groups: Option<KnownGroups>,
     /// Whether the store has others.
     groups_changed: bool,
     /// What makes it a rollback.
@@ -195,7 +196,9 @@ impl Store {
             Ok((Basis::read(conn)?, settings::policy(conn)?, sources, acl::known_groups(conn)?))
         })?;
         let groups = match &request.sources {
-            SyncSources::Config(config) => Some(config.access.groups.clone().unwrap_or_default()),
+            SyncSources::Config(config) => {
+                Some(config.access.groups.clone().map_or(KnownGroups::Any, KnownGroups::Only))
+            }
             SyncSources::Registered | SyncSources::Folders(_) => None,
         };
         let policy = wanted_policy(request, stored_policy.as_ref())?;
@@ -260,7 +263,7 @@ impl Store {
             removed: gone,
             reparse,
             doubts,
-            groups_changed: groups.as_ref().is_some_and(|groups| *groups != known_groups.unwrap_or_default()),
+            groups_changed: groups.as_ref().is_some_and(|groups| groups.list() != known_groups.as_deref()),
             groups,
             past: Past::default(),
             started,

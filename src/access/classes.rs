@@ -62,6 +62,25 @@ impl Grounds {
     }
 }
 
+/// What `ragdb.yaml` says of the groups that there are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum KnownGroups {
+    /// Nothing: any name is a group.
+    Any,
+    /// These, and no others; none at all where there is none.
+    Only(Vec<String>),
+}
+
+impl KnownGroups {
+    /// The list, in the form in which it is stored.
+    pub(crate) fn list(&self) -> Option<&[String]> {
+        match self {
+            Self::Any => None,
+            Self::Only(groups) => Some(groups),
+        }
+    }
+}
+
 /// What an [`Update`] did.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AccessReport {
@@ -92,14 +111,12 @@ pub(crate) struct Update<'c> {
 }
 
 impl<'c> Update<'c> {
-    /// Begins an update. `known_groups` are those that `ragdb.yaml` declares now, an empty list for one that declares
-    /// none; `None` leaves those that are stored.
-    pub(crate) fn begin(tx: &'c Connection, known_groups: Option<&[String]>) -> Result<Self> {
-        if let Some(groups) = known_groups {
-            let groups = Some(groups).filter(|groups| !groups.is_empty());
-            if access::known_groups(tx)?.as_deref() != groups {
-                access::write_known_groups(tx, groups)?;
-            }
+    /// Begins an update. `declared` is what `ragdb.yaml` says of groups now; `None` leaves those that are stored.
+    pub(crate) fn begin(tx: &'c Connection, declared: Option<&KnownGroups>) -> Result<Self> {
+        if let Some(groups) = declared.map(KnownGroups::list)
+            && access::known_groups(tx)?.as_deref() != groups
+        {
+            access::write_known_groups(tx, groups)?;
         }
         let classes = access::classes(tx)?;
         let mut update = Self {

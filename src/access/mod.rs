@@ -13,7 +13,7 @@ mod narrow;
 mod rule;
 mod scope;
 
-pub(crate) use classes::{Grounds, Update, differs, outcome, row};
+pub(crate) use classes::{Grounds, KnownGroups, Update, differs, outcome, row};
 pub(crate) use met::{is_met, is_run_met};
 pub(crate) use narrow::narrower;
 pub(crate) use rule::narrowing;

@@ -27,7 +27,7 @@ struct RawConfig {
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct RawAccess {
-    groups: Vec<Text>,
+    groups: Option<Vec<Text>>,
     statistics: Option<Text>,
 }
 
@@ -157,8 +157,8 @@ impl RawAccess {
                 return Err((referenced.line(), why));
             }
         }
-        let groups = names("access.groups", self.groups)?;
-        Ok(AccessSettings { groups: Some(groups).filter(|groups| !groups.is_empty()) })
+        let groups = self.groups.map(|groups| names("access.groups", groups)).transpose()?;
+        Ok(AccessSettings { groups })
     }
 }
 

@@ -98,6 +98,7 @@ fn an_empty_file_declares_nothing() {
 #[case::control_character(source("    scope: \"a\\nb\"\n"), 4, "scope `a\\nb`")]
 #[case::public_with_groups(source("    visibility: public\n    groups: [a]\n"), 5, "anyone may read it")]
 #[case::unknown_group(source("    groups: [a, b]\naccess: {groups: [a]}\n"), 4, "`b` is not in access.groups")]
+#[case::no_group_at_all(source("    groups: [a]\naccess: {groups: []}\n"), 4, "`a` is not in access.groups")]
 #[case::blank_known_group("access:\n  groups: [' ']\n".into(), 2, "access.groups")]
 #[case::repeated_known_group("access:\n  groups: [a, a]\n".into(), 2, "twice")]
 #[case::shared_statistics("access:\n  statistics: shared\n".into(), 2, "costs nothing extra")]

@@ -110,7 +110,7 @@ pub(super) fn publish(
         // Also where it is as planned: a sync that changed no document may have removed the row meanwhile.
         source_numbers.push(sources::put(tx, &source.row)?);
     }
-    let mut access = access::Update::begin(tx, planned.groups.as_deref())?;
+    let mut access = access::Update::begin(tx, planned.groups.as_ref())?;
     for (document_no, stamps) in &work.unchanged {
         if let Some(stamps) = stamps {
             documents::restamp(tx, *document_no, *stamps)?;

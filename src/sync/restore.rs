@@ -284,7 +284,7 @@ impl Store {
         refuse_other_policy(&planned, wanted, &misfit)?;
         copy.read(|conn| {
             documents::for_each(conn, |_, row| {
-                if planned.purged.contains(&(row.document_id, row.content_hash)) {
+                if planned.basis.purged.contains(&(row.document_id, row.content_hash)) {
                     wanted.refuse_purged(&row.document_id);
                 }
                 Ok(())

@@ -170,7 +170,7 @@ fn acts_and_the_groups_that_there_are_change_rules_in_place() {
     in_store(|tx| {
         let docs = declare(tx, "docs", "private", &[]);
         let groups = ["hr".to_owned()];
-        let mut update = Update::begin(tx, Some(&groups))?;
+        let mut update = Update::begin(tx, Some(&KnownGroups::Only(groups.to_vec())))?;
         let class = update.class_of(&key("docs", None))?;
         document(tx, docs, "a.md", class);
         update.finish("sync")?;
@@ -197,11 +197,15 @@ fn acts_and_the_groups_that_there_are_change_rules_in_place() {
         assert_eq!(access::seen_epoch(tx, &hr())?, 2);
 
         // Another list: the granted group is unknown now.
-        let report = Update::begin(tx, Some(&["ops".to_owned()]))?.finish("sync")?;
+        let report = Update::begin(tx, Some(&KnownGroups::Only(vec!["ops".to_owned()])))?.finish("sync")?;
         assert!(report.raised, "{report:?}");
         assert_eq!(report.notes.len(), 2);
+        // An empty list: no name is a group, and nobody is let in more than before.
+        let before = sees(tx, &hr());
+        Update::begin(tx, Some(&KnownGroups::Only(Vec::new())))?.finish("sync")?;
+        assert_eq!((access::known_groups(tx)?, sees(tx, &hr())), (Some(Vec::new()), before));
         // No list: any name is a group.
-        assert!(Update::begin(tx, Some(&[]))?.finish("sync")?.raised);
+        assert!(Update::begin(tx, Some(&KnownGroups::Any))?.finish("sync")?.raised);
         assert_eq!(access::known_groups(tx)?, None);
 
         assert!(access::documents_with_acts(tx)?.is_empty());
