@@ -16,7 +16,7 @@ mod scope;
 pub(crate) use classes::{Grounds, KnownGroups, Update, differs, outcome, row};
 pub(crate) use met::{is_met, is_run_met};
 pub(crate) use narrow::narrower;
-pub(crate) use rule::narrowing;
+pub(crate) use rule::{key_about_readers, narrowing};
 pub(crate) use scope::{Scope, Seen};
 
 use crate::error::Result;

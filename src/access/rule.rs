@@ -59,7 +59,27 @@ pub(crate) struct Effective {
     pub notes: Vec<String>,
 }
 
-/// Reads `visibility`, `groups`, `tenant`, `valid_from` and `valid_until` of a document's front matter.
+/// The keys of front matter that are about readers.
+const KEYS: [&str; 5] = ["visibility", "groups", "tenant", "valid_from", "valid_until"];
+
+/// The key about readers that `key` is, or nearly is: in other letters' case, or with its words written apart, joined or
+/// with a hyphen.
+fn meant(key: &str) -> Option<&'static str> {
+    let folded = |key: &str| -> String {
+        let chars = key.chars().filter(|c| !matches!(c, '-' | '_') && !c.is_whitespace());
+        chars.flat_map(char::to_lowercase).collect()
+    };
+    let key = folded(key);
+    KEYS.into_iter().find(|known| folded(known) == key)
+}
+
+/// The first key of front matter that is about readers, as it is written.
+pub(crate) fn key_about_readers(fields: &Map<String, Value>) -> Option<&str> {
+    fields.keys().map(String::as_str).find(|key| meant(key).is_some())
+}
+
+/// Reads `visibility`, `groups`, `tenant`, `valid_from` and `valid_until` of a document's front matter. Another spelling of
+/// such a key is none of metadata: whoever wrote it meant to close the document.
 ///
 /// # Errors
 /// A sentence that names the key and what is accepted there.
@@ -68,6 +88,11 @@ pub(crate) fn narrowing(
     source_tenant: Option<&str>,
 ) -> std::result::Result<Narrowing, String> {
     let Some(fields) = fields else { return Ok(Narrowing::default()) };
+    for key in fields.keys() {
+        if let Some(meant) = meant(key).filter(|meant| *meant != key) {
+            return Err(format!("{key:?} is no key of front matter; did you mean {meant}?"));
+        }
+    }
     let visibility = fields.get("visibility").map(|value| {
         let named = value.as_str().and_then(Visibility::named);
         named.ok_or_else(|| format!("visibility is {}; it must be public, internal or private", shown(value)))

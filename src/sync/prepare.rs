@@ -274,7 +274,10 @@ impl Worker<'_> {
                 let FrontMatter { body_start, fields } = front_matter::parse(&text)?;
                 (body_start, fields)
             }
-            SourceKind::Text => (0, None),
+            SourceKind::Text => {
+                refuse_rule_in_text(&text)?;
+                (0, None)
+            }
         };
         // Before all else that can fail: what is stored stays then, as far as it is not more widely readable.
         let narrowing = access::narrowing(fields.as_ref(), source.config.tenant.as_deref())
@@ -450,6 +453,17 @@ fn keeps(old: &ChunkRow, new: &ChunkRow) -> bool {
 enum Compared {
     Same { document_no: i64 },
     Changed(Box<PreparedDocument>),
+}
+
+/// A plain text has no front matter: one that begins like it, and says who may read it, would be read by others.
+fn refuse_rule_in_text(text: &str) -> std::result::Result<(), InputError> {
+    let Ok(FrontMatter { fields: Some(fields), .. }) = front_matter::parse(text) else { return Ok(()) };
+    let Some(key) = access::key_about_readers(&fields) else { return Ok(()) };
+    let message = format!(
+        "it begins with {key:?} in what looks like front matter, which a source of kind text has not; declare the source \
+         as markdown, or remove the line and say who may read it in ragdb.yaml"
+    );
+    Err(InputError { code: code::ACCESS_INVALID, message })
 }
 
 /// The front matter's title, else the first heading of level 1, else the file's name.

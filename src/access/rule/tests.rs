@@ -293,3 +293,21 @@ fn what_was_granted_under_another_tenant_lets_nobody_in() {
     assert_eq!(effective.rule.deny, [Member::User("bob".into())]);
     assert!(effective.notes[0].contains("when the source belonged to tenant \"globex\": ignored"), "{effective:?}");
 }
+
+#[rstest]
+#[case::capital("Visibility", "visibility")]
+#[case::all_capitals("GROUPS", "groups")]
+#[case::hyphen("valid-until", "valid_until")]
+#[case::joined("validUntil", "valid_until")]
+#[case::apart("Valid From", "valid_from")]
+#[case::doubled("valid__from", "valid_from")]
+#[case::tenant("TENANT", "tenant")]
+fn a_key_that_is_nearly_one_is_no_rule(#[case] key: &str, #[case] meant: &str) {
+    let fields = json!({ "title": "A", key: "private" });
+    let error = narrowing(fields.as_object(), None).unwrap_err();
+    assert_eq!(error, format!("{key:?} is no key of front matter; did you mean {meant}?"));
+    assert_eq!(key_about_readers(fields.as_object().unwrap()), Some(key));
+    let other = json!({ "visible": true, "group": "a", "tenants": [], "valid": "2020-01-01" });
+    assert_eq!(narrowing(other.as_object(), None), Ok(Narrowing::default()));
+    assert_eq!(key_about_readers(other.as_object().unwrap()), None);
+}

@@ -22,6 +22,7 @@ fn may_read(store: &Store) -> bool {
 #[case::broken("---\nowner: me\nvisibility: private\ntitle: [\n---\n# A\n\nText.\n", "front_matter_invalid")]
 #[case::unclosed("---\nvisibility: private\n\n# A\n\nText.\n", "front_matter_unclosed")]
 #[case::without_a_body("---\nvisibility: private\n---\n", "empty")]
+#[case::nearly_a_key("---\nVisibility: private\nowner: me\n---\n# A\n\nText.\n", "access_invalid")]
 #[case::no_rule("---\nvisibility: 7\n---\n\n", "access_invalid")]
 fn a_narrower_rule_is_not_lost_to_another_failure(#[case] text: &str, #[case] code: &str) {
     let world = World::new(&[("a.md", "---\nowner: me\n---\n# A\n\nText.\n"), ("b.md", "---\nowner: me\n---\n# B\n")]);
@@ -53,4 +54,21 @@ fn a_rule_that_is_not_narrower_keeps_what_is_stored(#[case] text: &str) {
     let report = store.sync(&request).unwrap();
     assert_eq!((report.failures.len(), report.documents.unchanged), (1, 1));
     assert!(!may_read(&store));
+}
+
+#[test]
+fn a_text_that_says_who_may_read_it_is_no_document() {
+    let files = [
+        ("a.txt", "---\nvisibility: private\n---\nText.\n"),
+        ("b.txt", "---\ntitle: B\nValid-Until: 2030-01-01\n---\nText.\n"),
+        ("c.txt", "---\ntitle: C\n---\nText.\n"),
+        ("d.txt", "visibility: private\n"),
+    ];
+    let world = World::new(&files);
+    let report = world.store().sync(&request(&world, ", kind: text")).unwrap();
+    let failed: Vec<_> = report.failures.iter().map(|failure| (failure.path.as_str(), failure.code)).collect();
+    assert_eq!(failed, [("a.txt", "access_invalid"), ("b.txt", "access_invalid")]);
+    assert!(report.failures[0].message.contains("\"visibility\""), "{}", report.failures[0].message);
+    assert_eq!(report.documents.added, 2);
+    assert_sound(&world.store());
 }
