@@ -75,8 +75,8 @@ sources:
   # max_file_bytes: 67108864
 
 # access:
-  ## The groups that there are, for sources and front matter to name. Without any, each name is a group.
-  # groups: []
+  ## The groups that there are, for sources and front matter to name: `[]` for none. Without a list, each name is a group.
+  # groups: null
   ## Scores are taken over what a reader may read, so that what is hidden changes none. There is no other setting.
   # statistics: scoped
 
