@@ -5,7 +5,8 @@
 -- RFC 3339 UTC text, lists are JSON. Lines begin at 1, bytes at 0.
 
 -- One setting of the store: store_id, created_at, created_by, policy (JSON), policy_digest, acl (the rules of all access
--- classes, as reads use them: a copy of what stands in acl_classes and acl_members), acl_groups (declared groups).
+-- classes, as reads use them: a copy of what stands in acl_classes and acl_members), acl_groups (declared groups),
+-- unfinished_purge (what a purge left to do: `file`, to write it anew, or `log`, to empty it).
 CREATE TABLE settings (
   key TEXT PRIMARY KEY,  -- the setting's name
   value TEXT NOT NULL  -- its value, as text

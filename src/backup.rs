@@ -40,6 +40,10 @@ impl Store {
     /// left behind then.
     pub fn backup(&self, to: impl AsRef<Path>) -> Result<BackupReport> {
         let to = target(self.path(), to.as_ref())?;
+        if self.require_writable().is_ok() {
+            // The copy has no free pages in any case; what can't be done now is done later.
+            let _ = self.finish_purge();
+        }
         let folder = to.parent().unwrap_or(Path::new("/"));
         let new = tempfile::Builder::new()
             .prefix(".ragdb-backup-")

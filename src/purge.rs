@@ -6,6 +6,8 @@
 //! own, in a process in which the store is not open.
 
 mod scan;
+#[cfg(test)]
+mod tests;
 mod text;
 
 use crate::error::{Error, Result};
@@ -112,11 +114,8 @@ impl Store {
                 hint: "end that process, or purge without a proof".into(),
             });
         }
-        let purged = self.write(|tx| {
-            purges::wipe(tx, true)?;
-            remove(tx, request)
-        })?;
-        self.vacuum()?;
+        let purged = self.remove_document(request)?;
+        self.finish_purge()?;
         let Purged { named, was_live, generation, chunks, records, cached, removed } = purged;
         Ok(PurgeReport {
             document_id: named.document_id,
@@ -134,7 +133,32 @@ impl Store {
             removed,
         })
     }
+
+    /// The transaction, which notes that the file is to be written anew.
+    fn remove_document(&self, request: &PurgeRequest) -> Result<Purged> {
+        self.write(|tx| {
+            settings::write_unfinished_purge(tx, Some(FILE))?;
+            purges::wiping(tx, || remove(tx, request))
+        })
+    }
+
+    /// Does what is left to do of a purge whose process ended too early, or whose log somebody still read: until then what
+    /// was removed may stand in free pages or in the log.
+    pub(crate) fn finish_purge(&self) -> Result<()> {
+        let Some(left) = self.read(settings::unfinished_purge)? else { return Ok(()) };
+        let is_empty = if left == LOG { self.empty_log()? } else { self.vacuum()? };
+        self.write(|tx| settings::write_unfinished_purge(tx, (!is_empty).then_some(LOG)))?;
+        if is_empty {
+            self.empty_log()?;
+        }
+        Ok(())
+    }
 }
+
+/// What is left to do of a purge: the file is to be written anew without its free pages, and the log to be emptied.
+const FILE: &str = "file";
+/// Only the log is to be emptied.
+const LOG: &str = "log";
 
 /// The whole transaction.
 fn remove(tx: &Connection, request: &PurgeRequest) -> Result<Purged> {
@@ -235,7 +259,11 @@ fn keep_terms(conn: &Connection, sieve: &mut Sieve) -> Result<()> {
         if !sieve.meets(&term) {
             continue;
         }
-        let Ok((document_no, chunk, text)) = chunks::by_number(conn, chunk_no) else { continue };
+        let (document_no, chunk, text) = match chunks::by_number(conn, chunk_no) {
+            // What the index has of no chunk is nobody's: `check` names it.
+            Err(Error::Damaged { .. }) => continue,
+            found => found?,
+        };
         let title = documents::by_number(conn, document_no)?.title;
         lexer.chunk_terms(&title, &chunk.headings()?, &text, &mut counts);
         if counts.iter().any(|(known, _)| known == term) {

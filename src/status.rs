@@ -117,6 +117,7 @@ impl Store {
     /// [`Error::Busy`] where another process writes, [`Error::ReadOnly`] where the store is open for reading only.
     pub fn optimize(&self) -> Result<OptimizeReport> {
         let (segments_before, bytes_before) = (self.segments()?, self.size()?);
+        self.finish_purge()?;
         self.write(|tx| match settings::policy(tx)? {
             Some(policy) => index::optimize(&mut PostingWriter::new(tx)?, &policy.bm25),
             None => Ok(()),

@@ -139,6 +139,8 @@ impl Store {
     pub fn sync(&self, request: &SyncRequest) -> Result<SyncReport> {
         self.require_writable()?;
         let begun = Instant::now();
+        // What can't be done now, as without space for a second file, is done by a later call.
+        let _ = self.finish_purge();
         for _ in 0..ATTEMPTS {
             if let Some(mut report) = self.try_sync(request)? {
                 report.seconds.total = begun.elapsed().as_secs_f64();

@@ -14,6 +14,9 @@ const SETTINGS_OF_SYNCS: [&str; 2] = ["policy", "policy_digest"];
 /// Those of access rules; a store from before there were any has none.
 const SETTINGS_OF_ACCESS: [&str; 2] = ["acl", "acl_groups"];
 
+/// There while a purge has not ended.
+const SETTINGS_OF_PURGES: [&str; 1] = ["unfinished_purge"];
+
 /// No setting is missing or foreign, the policy has its digest and is that of
 /// the newest generation, and this build can search under it.
 pub(super) fn settings(conn: &Connection, findings: &mut Findings) -> Result<()> {
@@ -29,6 +32,7 @@ pub(super) fn settings(conn: &Connection, findings: &mut Findings) -> Result<()>
             .iter()
             .chain(&SETTINGS_OF_SYNCS)
             .chain(&SETTINGS_OF_ACCESS)
+            .chain(&SETTINGS_OF_PURGES)
             .any(|known| known == key);
         findings.expect(known, || format!("settings.{key} is foreign"));
     }

@@ -7,7 +7,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql};
 
 use super::connect::{self, Access};
-use super::{Store, identify};
+use super::{Store, identify, settings};
 use crate::error::Result;
 
 /// A path as a value: its bytes, whatever they are.
@@ -30,6 +30,10 @@ impl Store {
         identify(new)?;
         let copy = connect::open(new, Access::Write)?;
         copy.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+        // It has no free pages and no log: nothing is left to do for a purge.
+        if settings::unfinished_purge(&copy)?.is_some() {
+            settings::write_unfinished_purge(&copy, None)?;
+        }
         let result = check(&copy)?;
         copy.close().map_err(|(_, error)| error)?;
         Ok(result)

@@ -212,14 +212,22 @@ impl Store {
         Ok(result)
     }
 
-    /// Rewrites the file without its free pages and empties the log, unless another process still reads it.
-    pub(crate) fn vacuum(&self) -> Result<()> {
+    /// Rewrites the file without its free pages and empties the log; false where another process still reads the log.
+    pub(crate) fn vacuum(&self) -> Result<bool> {
         // VACUUM attaches a database of its own, which the settings of an ordinary connection forbid.
         let _guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
         let conn = connect::open(&self.path, Access::Write)?;
         conn.set_limit(rusqlite::limits::Limit::SQLITE_LIMIT_ATTACHED, 1)?;
         conn.execute_batch("VACUUM").map_err(|error| connect::busy(&self.path, error))?;
-        truncate_log(&conn).map(drop)
+        truncate_log(&conn)
+    }
+
+    /// Empties the log, without waiting for anybody; false where somebody reads it.
+    pub(crate) fn empty_log(&self) -> Result<bool> {
+        let _guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
+        let conn = connect::open(&self.path, Access::Write)?;
+        conn.busy_timeout(std::time::Duration::ZERO)?;
+        truncate_log(&conn)
     }
 
     /// Whether what is written now can be moved out of the log: nobody reads an older state for longer than one waits.

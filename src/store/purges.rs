@@ -85,9 +85,14 @@ pub(crate) fn since(conn: &Connection, generation: u64) -> Result<HashSet<Docume
     Ok(purged)
 }
 
-/// Has SQLite overwrite what it frees with zeros, or not any more.
-pub(crate) fn wipe(conn: &Connection, wipe: bool) -> Result<()> {
-    Ok(conn.pragma_update_and_check(None, "secure_delete", wipe, |_| Ok(()))?)
+/// Runs `work` while SQLite overwrites what it frees with zeros.
+pub(crate) fn wiping<T>(conn: &Connection, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let before: i64 = conn.pragma_query_value(None, "secure_delete", |row| row.get(0))?;
+    let set = |value: i64| conn.pragma_update_and_check(None, "secure_delete", value, |_| Ok(()));
+    set(1)?;
+    let result = work();
+    set(before)?;
+    result
 }
 
 /// Takes the words out of what was said of a file that failed: they may be its own.

@@ -5,6 +5,8 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::error::{Error, Result};
 use crate::model::{Digest, Policy};
 
+const UNFINISHED_PURGE: &str = "unfinished_purge";
+
 /// Written once, when the store is made.
 pub(super) fn write_origin(conn: &Connection) -> Result<()> {
     let id: String = conn.query_row("SELECT lower(hex(randomblob(16)))", [], |row| row.get(0))?;
@@ -65,6 +67,22 @@ fn put(conn: &Connection, key: &str, value: &str) -> Result<()> {
         "INSERT INTO settings (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
     conn.prepare_cached(sql)?.execute([key, value])?;
     Ok(())
+}
+
+/// What a purge that was committed left to do; `None` where nothing is. See [`crate::purge`].
+pub(crate) fn unfinished_purge(conn: &Connection) -> Result<Option<String>> {
+    get(conn, UNFINISHED_PURGE)
+}
+
+/// Sets what [`unfinished_purge`] returns.
+pub(crate) fn write_unfinished_purge(conn: &Connection, left: Option<&str>) -> Result<()> {
+    match left {
+        Some(left) => put(conn, UNFINISHED_PURGE, left),
+        None => {
+            conn.prepare_cached("DELETE FROM settings WHERE key = ?1")?.execute([UNFINISHED_PURGE])?;
+            Ok(())
+        }
+    }
 }
 
 /// The present time in UTC, as RFC 3339 with milliseconds.
