@@ -64,6 +64,15 @@ pub(super) fn readable(path: &Path, access: Access) -> Result<(PathBuf, OpenFlag
     Err(opening_failed(path, refused))
 }
 
+/// As [`readable`], for a file that nobody writes meanwhile: nothing is left beside it. One with a log is read as any other.
+pub(super) fn unchanging(path: &Path) -> Result<(PathBuf, OpenFlags)> {
+    if has_log(path) {
+        return readable(path, Access::Read);
+    }
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | common_flags();
+    Ok((PathBuf::from(immutable_uri(path)), flags))
+}
+
 /// Opens the store at `path` for one `VACUUM INTO`, which attaches the copy and begins a writing transaction on it.
 pub(super) fn open_to_copy(path: &Path) -> Result<Connection> {
     let (name, flags) = readable(path, Access::Read)?;

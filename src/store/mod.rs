@@ -151,7 +151,19 @@ impl Store {
         let path = absolute(path)?;
         identify(&path)?;
         // A pool tries again and again; what is wrong for good is better said at once, and in detail.
-        let (name, flags) = connect::readable(&path, access)?;
+        let opened = connect::readable(&path, access)?;
+        Ok(Self::of(path, opened, access))
+    }
+
+    /// Opens a copy that nobody writes, for reading only, and leaves no file beside it.
+    pub(crate) fn open_copy(path: &Path) -> Result<Self> {
+        let path = absolute(path)?;
+        identify(&path)?;
+        let opened = connect::unchanging(&path)?;
+        Ok(Self::of(path, opened, Access::Read))
+    }
+
+    fn of(path: PathBuf, (name, flags): (PathBuf, rusqlite::OpenFlags), access: Access) -> Self {
         let manager = SqliteConnectionManager::file(name)
             .with_flags(flags)
             .with_init(|conn| connect::configure(conn, Access::Read));
@@ -162,7 +174,7 @@ impl Store {
             .connection_timeout(connect::BUSY_TIMEOUT)
             .build_unchecked(manager);
         let writer = (access == Access::Write).then(|| Mutex::new(None));
-        Ok(Self { path, readers, writer })
+        Self { path, readers, writer }
     }
 
     /// Refuses where the store is open for reading only.

@@ -231,7 +231,7 @@ impl Store {
 
     /// A plan whose documents come from a copy.
     fn plan_copy(&self, wanted: &mut Wanted, path: &Path) -> Result<Planned> {
-        let copy = Store::open_read_only(path)?;
+        let copy = Store::open_copy(path)?;
         let number = wanted.generation.number;
         let misfit = |why: String| Error::Refused {
             code: "backup_does_not_fit",

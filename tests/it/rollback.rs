@@ -77,6 +77,9 @@ fn a_copy_brings_a_generation_back_without_the_files() {
     let from = RollbackRequest { from: Some(world.path().join("one.db")), ..request(1) };
     let planned = store.rollback(&RollbackRequest { dry_run: true, ..from.clone() }).unwrap();
     let report = store.rollback(&from).unwrap();
+    for name in ["one.db-wal", "one.db-shm"] {
+        assert!(!world.path().join(name).exists(), "{name}");
+    }
     assert!(report.published && report.generation == 4 && report.left_out.is_empty(), "{report:?}");
     let counts = (report.documents.added, report.documents.updated, report.documents.deleted);
     assert_eq!(counts, (1, 1, 1));
