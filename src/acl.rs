@@ -132,24 +132,19 @@ impl Store {
     /// Keeps a group or a user out: a denial, which is stronger than all that lets them in.
     ///
     /// # Errors
-    /// As [`Store::grant`], and [`Error::Refused`] (`public_rule`) where anyone may read the target.
+    /// As [`Store::grant`], and [`Error::Refused`] (`public_rule`) where anyone may read the target. The target may also be
+    /// a source that is declared no longer, or a document that was deleted.
     pub fn revoke(&self, change: &AclChange) -> Result<AclReport> {
         self.change(change, false)
     }
 
     fn change(&self, change: &AclChange, allow: bool) -> Result<AclReport> {
         self.write(|tx| {
-            let named = target::find(tx, &change.target)?;
-            let target = match &named {
-                Named::Source(id) => Target::Source(id.clone()),
-                Named::Document { row, .. } => Target::Document(row.document_id.to_string()),
-            };
-            apply(
-                tx,
-                &named,
-                Act { target, subject: change.subject.clone(), allow, tenant: String::new() },
-                change.reason.as_deref(),
-            )
+            // To keep somebody out of what is gone is to be sure that it does not come back open.
+            let named = target::find(tx, &change.target, !allow)?;
+            let target = named.target();
+            let act = Act { target, subject: change.subject.clone(), allow, tenant: String::new() };
+            apply(tx, &named, act, change.reason.as_deref())
         })
     }
 
@@ -209,7 +204,8 @@ fn apply(tx: &Connection, named: &Named, act: Act, reason: Option<&str>) -> Resu
     }
     let counts = access::document_counts(tx)?;
     let (alone, before) = match named {
-        Named::Source(_) => (None, None),
+        Named::Source(_) | Named::FormerSource(_) => (None, None),
+        Named::FormerDocument { key, .. } => (Some(key.clone()), Some(update.rule_of(key))),
         Named::Document { row, .. } => {
             let class = update.class(row.class_no).ok_or_else(|| unruled(&named.to_string()))?;
             let alone = ClassKey { document: Some(row.document_id.to_string()), ..class.key.clone() };
@@ -232,6 +228,7 @@ fn apply(tx: &Connection, named: &Named, act: Act, reason: Option<&str>) -> Resu
     let then = update.grounds_with(&act);
     match (named, &alone, before) {
         (Named::Document { .. }, Some(key), Some(before)) => rules.push((before, then.rule(key).rule, 1)),
+        (Named::FormerDocument { .. }, Some(key), Some(before)) => rules.push((before, then.rule(key).rule, 0)),
         (named, ..) => {
             let source_id = named.source_id();
             let whole = ClassKey::new(source_id, crate::model::rule::Narrowing::default(), None);
@@ -254,7 +251,9 @@ fn apply(tx: &Connection, named: &Named, act: Act, reason: Option<&str>) -> Resu
     rules.retain(|(before, after, _)| differs(before, after));
     let is_known = update.acts_on(&act.target).contains(&act);
     // What is revoked is noted also where it changes nothing yet: it must hold against what is granted later.
-    if rules.is_empty() && (act.allow || is_known) {
+    if named.is_gone() && !is_known {
+        report.notes.push(format!("{named} is stored no longer: the act holds when it comes back"));
+    } else if rules.is_empty() && (act.allow || is_known) {
         report.notes.insert(0, unchanged(&act, is_known));
         report.epoch = update.finish("the rules followed their sources")?.epoch;
         return Ok(report);

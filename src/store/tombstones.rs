@@ -133,6 +133,12 @@ pub(crate) fn latest(conn: &Connection, classes: &[i64], id: &str) -> Result<Opt
     Ok(conn.prepare_cached(&sql)?.query_row([listed(classes).as_str(), id], read).optional()?)
 }
 
+/// The access class that a document was in when it was last deleted.
+pub(crate) fn last_class(conn: &Connection, document_id: &str) -> Result<Option<i64>> {
+    let sql = "SELECT class_no FROM tombstones WHERE kind = 'document' AND id = ?1 ORDER BY tombstone_no DESC LIMIT 1";
+    Ok(conn.prepare_cached(sql)?.query_row([document_id], |row| row.get(0)).optional()?)
+}
+
 /// Calls `each` with every tombstone and the id that it is of, oldest first.
 pub(crate) fn for_each(conn: &Connection, mut each: impl FnMut(&str, Tombstone) -> Result<()>) -> Result<()> {
     let sql = format!("SELECT {COLUMNS}, t.id FROM tombstones t ORDER BY t.tombstone_no");

@@ -1,5 +1,6 @@
 //! Who may read what: declared, narrowed, granted and revoked, and explained.
 
+mod gone;
 mod groups;
 mod unread;
 
