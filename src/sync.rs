@@ -14,6 +14,7 @@ mod matching;
 mod parallel;
 mod prepare;
 mod reclass;
+mod renamed;
 mod restore;
 mod sources;
 mod spool;

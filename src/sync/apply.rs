@@ -4,6 +4,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::deletion::Burial;
+use super::renamed::LeftBehind;
 use super::spool::{ClassRuns, Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument, RunSpool};
 use super::{Planned, PlannedFile, SyncEvent, SyncPlan, SyncReport, UnsafeDocument, Work, failures};
 use crate::access;
@@ -150,6 +151,7 @@ pub(super) fn publish(
         report: &mut report,
         touched: BTreeMap::new(),
         changes: Vec::new(),
+        left_behind: LeftBehind::new(planned),
     };
     let mut entries = work.spool.into_reader()?;
     while let Some(entry) = entries.next()? {
@@ -165,13 +167,15 @@ pub(super) fn publish(
         }
         tell(SyncEvent::Written);
     }
-    let Writer { classes: Classes { met, .. }, touched, changes, .. } = writer;
+    let Writer { classes: Classes { met, .. }, touched, changes, left_behind, .. } = writer;
+    let left_behind = left_behind.notes();
     append_segments(tx, planned, number, &met, work.runs, work.deaths)?;
     for (class_no, change) in touched {
         classes::record(tx, class_no, number, change)?;
     }
     remove_sources(tx, planned)?;
     generation.acl_epoch = note_access(&mut report, access, &format!("generation {number}"))?;
+    report.access_notes.extend(left_behind);
     report.unsafe_documents = findings::unsafe_documents(tx)?;
     generation.documents = report.documents;
     generation.chunks = report.chunks;
@@ -247,6 +251,7 @@ struct Writer<'a, 'c> {
     /// What happens to each access class.
     touched: BTreeMap<i64, ClassChange>,
     changes: Vec<(DocumentId, Digest)>,
+    left_behind: LeftBehind<'a>,
 }
 
 /// The access classes that the documents of this sync are in.
@@ -303,6 +308,7 @@ impl Writer<'_, '_> {
             number
         } else {
             self.report.documents.added += 1;
+            self.left_behind.added(&document.row);
             documents::insert(tx, &document.row, document.stamps)?
         };
         findings::put(tx, document_no, &document.findings)?;
@@ -377,6 +383,7 @@ impl Writer<'_, '_> {
 
     fn deletion(&mut self, deletion: PreparedDeletion) -> Result<()> {
         let PreparedDeletion { document_no, row, chunks, reason } = deletion;
+        self.left_behind.deleted(&row);
         let change = self.burial(reason).document(document_no, &row, &chunks)?;
         self.report.chunks.removed += change.removed.len() as u64;
         self.report.documents.deleted += 1;

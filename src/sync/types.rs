@@ -109,7 +109,7 @@ pub struct SyncReport {
     /// stored already.
     pub acl_epoch: u64,
     /// Rules that were narrowed, and why, by source: a group that nobody declared, a document that asks for more readers
-    /// than its source has.
+    /// than its source has. Acts on a document that went, which stay with its path.
     pub access_notes: Vec<(String, String)>,
     /// How long each stage took.
     pub seconds: StageSeconds,

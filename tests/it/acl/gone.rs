@@ -69,3 +69,23 @@ fn a_source_that_is_declared_no_longer_is_revoked_before_it_comes_back() {
     assert!(!may_read(&store, "c.md") && may_read(&store, "a.md"));
     assert_sound(&store);
 }
+
+#[test]
+fn acts_on_a_document_that_is_renamed_are_told_of() {
+    let world = world();
+    let store = world.store();
+    store.revoke(&eve("a.md")).unwrap();
+    store.revoke(&eve("c.md")).unwrap();
+    std::fs::rename(world.docs().join("a.md"), world.docs().join("z.md")).unwrap();
+    world.remove("b.md");
+    std::fs::remove_file(world.path().join("more/c.md")).unwrap();
+    write(&world.path().join("more/d.md"), b"# D\n\nText.\n");
+    let report = sync(&world, &[DOCS, MORE]);
+    let notes = [
+        ("docs", "acts on docs:a.md stay with that path; docs:z.md has the same content: grant or revoke there"),
+        ("more", "acts on more:c.md stay with that path"),
+    ];
+    assert_eq!(report.access_notes, notes.map(|(source, note)| (source.to_owned(), note.to_owned())));
+    assert!(may_read(&store, "z.md"));
+    assert_sound(&store);
+}
