@@ -12,7 +12,7 @@ use crate::access::{Update, differs, outcome};
 use crate::error::{Error, Result};
 use crate::model::rule::{ClassKey, Member, Rule};
 use crate::model::{DocumentId, Visibility, check_name};
-use crate::store::access::{self, AccessEpoch, Act, ClassRow, ClassRule, Target};
+use crate::store::access::{self, AccessEpoch, Act, ClassRow, ClassRule};
 use crate::store::{Connection, Store, documents};
 use crate::sync::reclass;
 
