@@ -625,16 +625,17 @@ CREATE TABLE acl_members (
 CREATE TABLE acl_epochs (
   epoch INTEGER PRIMARY KEY CHECK (epoch >= 1),  -- 1, 2, …; never lowered
   changed_at TEXT NOT NULL,  -- UTC, RFC 3339
-  reason TEXT NOT NULL  -- what changed it
+  reason TEXT NOT NULL,  -- what changed it
+  -- concerns: whom it concerns, for the operator: an array of objects: tenant, kind and name as in acl_members
+  concerns TEXT NOT NULL CHECK (json_valid(concerns))
 ) STRICT;
 
--- Whom a change concerns.
-CREATE TABLE acl_concerns (
-  tenant TEXT NOT NULL,  -- as in acl_classes
-  kind TEXT NOT NULL CHECK (kind IN ('everyone', 'tenant', 'group', 'user')),  -- as in acl_members
-  name TEXT NOT NULL,  -- of the group or user
+-- A class whose rule an epoch changed, or that a document left or entered for other readers. What an epoch is to a reader
+-- comes from the classes that they may read: no other is looked at.
+CREATE TABLE acl_class_epochs (
+  class_no INTEGER NOT NULL REFERENCES acl_classes (class_no),  -- the class
   epoch INTEGER NOT NULL REFERENCES acl_epochs (epoch),  -- the change
-  PRIMARY KEY (tenant, kind, name, epoch)
+  PRIMARY KEY (class_no, epoch)
 ) STRICT, WITHOUT ROWID;
 
 -- What was granted and revoked: the newest word on each target and subject.

@@ -33,15 +33,14 @@ CREATE TABLE acl_members (
 CREATE TABLE acl_epochs (
   epoch INTEGER PRIMARY KEY CHECK (epoch >= 1),
   changed_at TEXT NOT NULL,
-  reason TEXT NOT NULL
+  reason TEXT NOT NULL,
+  concerns TEXT NOT NULL CHECK (json_valid(concerns))
 ) STRICT;
 
-CREATE TABLE acl_concerns (
-  tenant TEXT NOT NULL,
-  kind TEXT NOT NULL CHECK (kind IN ('everyone', 'tenant', 'group', 'user')),
-  name TEXT NOT NULL,
+CREATE TABLE acl_class_epochs (
+  class_no INTEGER NOT NULL REFERENCES acl_classes (class_no),
   epoch INTEGER NOT NULL REFERENCES acl_epochs (epoch),
-  PRIMARY KEY (tenant, kind, name, epoch)
+  PRIMARY KEY (class_no, epoch)
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE acl_acts (

@@ -22,7 +22,7 @@ use crate::model::{ChunkId, Digest, DocumentId, MANIFEST_FORMAT, Manifest, Princ
 use crate::search::{self, Hit, Refusal, SearchRequest};
 use crate::store::documents::DocumentRow;
 use crate::store::sources::SourceRow;
-use crate::store::{Connection, Store, access, chunks, documents, settings, sources};
+use crate::store::{Connection, Store, chunks, documents, settings, sources};
 use select::{Selected, Selection};
 
 pub(crate) use again::Again;
@@ -54,8 +54,7 @@ impl Store {
                 format!("top_k is {}; evidence is taken from {MOST_CANDIDATES} hits or fewer", request.search.top_k);
             return Err(Error::Invalid { message });
         }
-        let found =
-            self.read_as(principal, Seen::Evidence, |conn, scope| Found::on(self, conn, scope, principal, request))?;
+        let found = self.read_as(principal, Seen::Evidence, |conn, scope| Found::on(self, conn, scope, request))?;
         let texts = found.candidates.iter().map(|candidate| candidate.hit.text.as_str());
         let nonce = nonce::foreign_to(texts, nonce::random_id)?;
         let counter = request.counter();
@@ -120,13 +119,7 @@ struct Candidate {
 }
 
 impl Found {
-    fn on(
-        store: &Store,
-        conn: &Connection,
-        scope: &Scope,
-        principal: &Principal,
-        request: &ContextRequest,
-    ) -> Result<Self> {
+    fn on(store: &Store, conn: &Connection, scope: &Scope, request: &ContextRequest) -> Result<Self> {
         let mut results = vec![store.search_on(conn, scope, &request.search)?];
         for query in &request.also {
             let search = SearchRequest { query: query.clone(), ..request.search.clone() };
@@ -151,7 +144,7 @@ impl Found {
             policy_digest: policy
                 .map(|policy| policy.digest())
                 .ok_or_else(|| Error::Damaged { detail: "settings.policy is missing".into() })?,
-            acl_epoch: access::seen_epoch(conn, principal)?,
+            acl_epoch: history::epoch(conn, scope)?,
             store_id: settings::store_id(conn)?,
             floor,
             refused,

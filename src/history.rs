@@ -48,7 +48,7 @@ impl Store {
     /// # Errors
     /// [`Error::Database`] or [`Error::Damaged`] where the store can't be read.
     pub fn log(&self, principal: &Principal, limit: Option<u64>) -> Result<Vec<Generation>> {
-        self.read_as(principal, Seen::Stored, |conn, scope| History::of(conn, scope, principal)?.newest(conn, limit))
+        self.read_as(principal, Seen::Stored, |conn, scope| History::of(conn, scope)?.newest(conn, limit))
     }
 
     /// What changed from generation `from` to the later generation `to`; `from` may be 0.
@@ -69,7 +69,7 @@ impl Store {
     /// [`Error::NotFound`] where there is no such generation.
     pub fn show(&self, principal: &Principal, number: u64) -> Result<GenerationDetail> {
         self.read_as(principal, Seen::Stored, |conn, scope| {
-            let generation = History::of(conn, scope, principal)?.get(conn, number)?;
+            let generation = History::of(conn, scope)?.get(conn, number)?;
             let failures = failures(conn, scope, number)?;
             let changes = difference(conn, scope, generation.parent.unwrap_or(0), number)?;
             Ok(GenerationDetail { generation, changes, failures })

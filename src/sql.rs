@@ -21,19 +21,19 @@ impl Store {
             return self.read(|conn| audits::run(conn, query));
         }
         let sandbox = Sandbox::new(query)?;
-        self.read_as(principal, Seen::Stored, |conn, scope| fill(&sandbox, conn, scope, principal))?;
+        self.read_as(principal, Seen::Stored, |conn, scope| fill(&sandbox, conn, scope))?;
         sandbox.run()
     }
 }
 
-fn fill(sandbox: &Sandbox<'_>, conn: &Connection, scope: &Scope, principal: &Principal) -> Result<()> {
+fn fill(sandbox: &Sandbox<'_>, conn: &Connection, scope: &Scope) -> Result<()> {
     if sandbox.reads("sources") {
         for source in status::sources_of(conn, scope)? {
             sandbox.add_source(&source.source_id, &source.kind, source.documents)?;
         }
     }
     if sandbox.reads("generations") {
-        let generations = History::of(conn, scope, principal)?.newest(conn, None)?;
+        let generations = History::of(conn, scope)?.newest(conn, None)?;
         generations.iter().rev().try_for_each(|generation| sandbox.add_generation(generation))?;
     }
     let numbers = Numbers::of(conn, scope)?;

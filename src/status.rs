@@ -87,7 +87,7 @@ impl Store {
             let reader = PostingReader::new(conn)?;
             let statistics = index::statistics(&reader, scope.classes())?;
             let generation = match history::newest(conn, scope)? {
-                Some(number) => Some(History::of(conn, scope, principal)?.get(conn, number)?),
+                Some(number) => Some(History::of(conn, scope)?.get(conn, number)?),
                 None => None,
             };
             Ok(Status {

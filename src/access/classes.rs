@@ -106,6 +106,8 @@ pub(crate) struct Update<'c> {
     /// Classes that have, or had, documents.
     populated: HashSet<i64>,
     concerned: BTreeSet<Concern>,
+    /// Classes that other readers, or other documents, make another one.
+    changed: BTreeSet<i64>,
     acts: Vec<Act>,
     notes: BTreeSet<(String, String)>,
 }
@@ -126,6 +128,7 @@ impl<'c> Update<'c> {
             classes,
             populated: HashSet::new(),
             concerned: BTreeSet::new(),
+            changed: BTreeSet::new(),
             acts: Vec::new(),
             notes: BTreeSet::new(),
         };
@@ -151,7 +154,11 @@ impl<'c> Update<'c> {
     /// Notes that a document which was in one class is in another now.
     pub(crate) fn moved(&mut self, old: i64, new: i64) -> Result<()> {
         let (before, after) = (self.numbered(old)?, self.numbered(new)?);
-        self.concerned.extend(difference(&before, &after));
+        let concerned = difference(&before, &after);
+        if !concerned.is_empty() {
+            self.concerned.extend(concerned);
+            self.changed.extend([old, new]);
+        }
         self.populated.extend([old, new]);
         Ok(())
     }
@@ -213,7 +220,11 @@ impl<'c> Update<'c> {
         }));
         access::write_rules(self.tx, &rules)?;
         let raised = !self.concerned.is_empty() || !self.acts.is_empty();
-        let epoch = if raised { access::raise(self.tx, reason, &self.concerned)? } else { access::epoch(self.tx)? };
+        let epoch = if raised {
+            access::raise(self.tx, reason, &self.concerned, &self.changed)?
+        } else {
+            access::epoch(self.tx)?
+        };
         for act in &self.acts {
             access::put_act(self.tx, act, epoch)?;
         }
@@ -233,6 +244,7 @@ impl<'c> Update<'c> {
                 && (self.populated.contains(&after.class_no) || access::is_populated(self.tx, after.class_no)?)
             {
                 self.concerned.extend(concerned);
+                self.changed.insert(after.class_no);
             }
             if before.rule.tenant != after.rule.tenant {
                 // What was deleted in it is nothing that the other tenant may know of.

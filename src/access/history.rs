@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use super::Scope;
 use crate::error::{Error, Result};
-use crate::model::{Digest, DigestBuilder, Principal};
+use crate::model::{Digest, DigestBuilder};
 use crate::store::generations::{self, ChunkCounts, DocumentCounts, Generation};
 use crate::store::{Connection, access, classes};
 
@@ -44,6 +44,15 @@ fn digest_of(digests: &BTreeMap<String, String>) -> Digest {
         hash.field(key).field(digest);
     }
     hash.finish()
+}
+
+/// The epoch of access as a reader sees it: how many there were of the classes that they may read. What happened to others
+/// is not looked at.
+pub(crate) fn epoch(conn: &Connection, scope: &Scope) -> Result<u64> {
+    if scope.is_operator() {
+        return access::epoch(conn);
+    }
+    Ok(access::epochs_of(conn, scope.classes())?.len() as u64)
 }
 
 /// The generations that a reader sees, by number.
@@ -89,7 +98,7 @@ impl Numbers {
 pub(crate) struct History {
     /// `None` for the operator without a scope, who sees the stored ones.
     seen: Option<Vec<Seen>>,
-    /// The epochs of the access rules that concern the reader; `None` for the operator, whom all do.
+    /// The epochs of the classes that the reader may read; `None` for the operator, whom all concern.
     epochs: Option<Vec<u64>>,
 }
 
@@ -104,7 +113,7 @@ struct Seen {
 
 impl History {
     /// Reads it.
-    pub(crate) fn of(conn: &Connection, scope: &Scope, principal: &Principal) -> Result<Self> {
+    pub(crate) fn of(conn: &Connection, scope: &Scope) -> Result<Self> {
         if scope.is_whole() {
             return Ok(Self { seen: None, epochs: None });
         }
@@ -128,7 +137,7 @@ impl History {
             let number = changes.first().map_or(0, |change| change.generation);
             seen.push(Seen { number, documents, chunks, digest: digest_of(&digests) });
         }
-        let epochs = if scope.is_operator() { None } else { Some(access::seen_epochs(conn, principal)?) };
+        let epochs = if scope.is_operator() { None } else { Some(access::epochs_of(conn, scope.classes())?) };
         Ok(Self { seen: Some(seen), epochs })
     }
 

@@ -48,7 +48,7 @@ impl Entry {
         principal: &Principal,
         question: &Question,
     ) -> Result<Vec<Self>> {
-        let Some(basis) = Basis::of(conn, scope, principal, question)? else { return Ok(Vec::new()) };
+        let Some(basis) = Basis::of(conn, scope, question)? else { return Ok(Vec::new()) };
         let Keys { shared, own } = question.keys(principal, &basis);
         let mut entries = Vec::new();
         for key in [own, shared] {
@@ -113,7 +113,7 @@ pub(super) fn put(
     answer: Option<(&Kept<'_>, &str)>,
 ) -> Result<()> {
     let scope = Scope::of(tx, principal, Seen::Evidence)?;
-    let Some(basis) = Basis::of(tx, &scope, principal, question)? else { return Ok(()) };
+    let Some(basis) = Basis::of(tx, &scope, question)? else { return Ok(()) };
     let as_of_now = runs::reader(tx, &run.run_id)?.is_some_and(|(_, scope)| scope == basis.scope.to_string());
     if !as_of_now || !basis.made(run) {
         return Ok(());

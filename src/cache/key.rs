@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::evidence::budget::TokenCounter;
 use crate::model::{Digest, DigestBuilder, Manifest, Principal, Who};
 use crate::search::{self, ExpectedPolicy, SearchRequest};
-use crate::store::{Connection, access, settings};
+use crate::store::{Connection, settings};
 
 /// A question with its limits.
 pub(super) struct Question {
@@ -126,12 +126,7 @@ impl Basis {
     /// # Errors
     /// As a search: [`Error::PolicyMismatch`](crate::Error::PolicyMismatch) where the store was indexed under other
     /// settings than the question relies on.
-    pub(super) fn of(
-        conn: &Connection,
-        scope: &Scope,
-        principal: &Principal,
-        question: &Question,
-    ) -> Result<Option<Self>> {
+    pub(super) fn of(conn: &Connection, scope: &Scope, question: &Question) -> Result<Option<Self>> {
         let expected = question.expected.as_ref();
         let Some((generation, generation_digest)) = history::current(conn, scope)? else { return Ok(None) };
         let Some(policy) = search::policy(conn, scope, expected)? else { return Ok(None) };
@@ -139,7 +134,7 @@ impl Basis {
         Ok(Some(Self {
             store_id: settings::store_id(conn)?,
             scope: scope.digest(),
-            epoch: access::seen_epoch(conn, principal)?,
+            epoch: history::epoch(conn, scope)?,
             generation,
             generation_digest,
             policy_digest: policy.digest(),

@@ -79,7 +79,7 @@ pub(crate) fn insert(tx: &Connection, principal: &Principal, run: &Manifest) -> 
     let (generation, digest) = if scope.is_whole() {
         (run.generation, generations::get(tx, run.generation)?.digest)
     } else {
-        seen_generation(tx, &scope, &then, run)?
+        seen_generation(tx, &scope, run)?
     };
     if digest.to_string() != run.generation_digest {
         let another = "its generation has another digest here";
@@ -100,9 +100,9 @@ pub(crate) fn insert(tx: &Connection, principal: &Principal, run: &Manifest) -> 
 }
 
 /// The stored number of the generation that a run of somebody who does not read everything was made from, and its digest.
-fn seen_generation(tx: &Connection, scope: &Scope, principal: &Principal, run: &Manifest) -> Result<(u64, Digest)> {
+fn seen_generation(tx: &Connection, scope: &Scope, run: &Manifest) -> Result<(u64, Digest)> {
     let stored = Numbers::of(tx, scope)?.stored(tx, run.generation)?;
-    Ok((stored, History::of(tx, scope, principal)?.get(tx, run.generation)?.digest))
+    Ok((stored, History::of(tx, scope)?.get(tx, run.generation)?.digest))
 }
 
 /// A run as it was recorded.

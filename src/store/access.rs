@@ -1,4 +1,4 @@
-//! `acl_classes`, `acl_members`, `acl_acts`, `acl_epochs` and `acl_concerns`: who may read what.
+//! `acl_classes`, `acl_members`, `acl_acts`, `acl_epochs` and `acl_class_epochs`: who may read what.
 //!
 //! What a read needs of them stands once more in one row of `settings` (`acl`): a reader's statements are the same
 //! then, however many rules there are that do not concern them.
@@ -9,10 +9,11 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 
+use super::classes::listed;
 use super::settings;
 use crate::error::{Error, Result};
 use crate::model::rule::{ClassKey, Member, Rule};
-use crate::model::{Digest, DigestBuilder, DocumentId, Principal, Visibility, Who};
+use crate::model::{Digest, DigestBuilder, DocumentId, Visibility};
 
 /// Classes are numbered up to this.
 const LAST_CLASS: i64 = (1 << 30) - 1;
@@ -139,8 +140,11 @@ fn members(conn: &Connection) -> Result<HashMap<i64, Members>> {
 
 /// The member in two columns of a row.
 fn member(row: &Row<'_>, column: usize) -> Result<Member> {
-    let (kind, name): (String, String) = (row.get(column)?, row.get(column + 1)?);
-    Ok(match kind.as_str() {
+    named(&row.get::<_, String>(column)?, row.get(column + 1)?)
+}
+
+fn named(kind: &str, name: String) -> Result<Member> {
+    Ok(match kind {
         "everyone" => Member::Everyone,
         "tenant" => Member::Tenant,
         "group" => Member::Group(name),
@@ -239,10 +243,19 @@ pub(crate) fn strays(conn: &Connection) -> Result<Vec<String>> {
         ("acl_members", "SELECT count(*) FROM acl_members WHERE class_no = 0"),
         ("acl_classes", "SELECT count(*) <> 1 FROM acl_classes WHERE class_no = 0 AND class_key = '{}'"),
         ("acl_epochs", "SELECT count(*) <> coalesce(max(epoch), 0) FROM acl_epochs"),
+        (
+            "acl_class_epochs",
+            "SELECT count(*) FROM acl_class_epochs e WHERE NOT EXISTS (SELECT 1 FROM acl_epochs WHERE epoch = e.epoch) \
+             OR NOT EXISTS (SELECT 1 FROM acl_classes WHERE class_no = e.class_no)",
+        ),
     ] {
         let found: i64 = conn.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
         if found > 0 {
-            let what = if table == "acl_epochs" { "a number is missing" } else { "class 0 is not as it was made" };
+            let what = match table {
+                "acl_epochs" => "a number is missing",
+                "acl_class_epochs" => "an epoch or a class is missing",
+                _ => "class 0 is not as it was made",
+            };
             strays.push(format!("{table}: {what}"));
         }
     }
@@ -365,49 +378,35 @@ pub(crate) fn epoch(conn: &Connection) -> Result<u64> {
     Ok(conn.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
-/// Begins the next epoch.
-pub(crate) fn raise(conn: &Connection, reason: &str, concerned: &BTreeSet<Concern>) -> Result<u64> {
+/// Begins the next epoch: `classes` are those whose rule changed, and those that a document left or entered.
+pub(crate) fn raise(
+    conn: &Connection,
+    reason: &str,
+    concerned: &BTreeSet<Concern>,
+    classes: &BTreeSet<i64>,
+) -> Result<u64> {
     let epoch = epoch(conn)? + 1;
-    let sql = "INSERT INTO acl_epochs (epoch, changed_at, reason) VALUES (?1, ?2, ?3)";
-    conn.prepare_cached(sql)?.execute(params![epoch, settings::now(), reason])?;
-    let sql = "INSERT INTO acl_concerns (tenant, kind, name, epoch) VALUES (?1, ?2, ?3, ?4)";
-    let mut insert = conn.prepare_cached(sql)?;
-    for Concern { tenant, member } in concerned {
+    let concerns = concerned.iter().map(|Concern { tenant, member }| {
         let (kind, name) = member.columns();
-        insert.execute(params![tenant, kind, name, epoch])?;
+        serde_json::json!({"tenant": tenant, "kind": kind, "name": name})
+    });
+    let concerns = serde_json::Value::from_iter(concerns).to_string();
+    let sql = "INSERT INTO acl_epochs (epoch, changed_at, reason, concerns) VALUES (?1, ?2, ?3, ?4)";
+    conn.prepare_cached(sql)?.execute(params![epoch, settings::now(), reason, concerns])?;
+    let mut insert = conn.prepare_cached("INSERT INTO acl_class_epochs (class_no, epoch) VALUES (?1, ?2)")?;
+    for class_no in classes {
+        insert.execute(params![class_no, epoch])?;
     }
     Ok(epoch)
 }
 
-/// The epoch as a principal sees it: how many have concerned them. What concerns others is not looked at.
-pub(crate) fn seen_epoch(conn: &Connection, principal: &Principal) -> Result<u64> {
-    if principal.is_operator() { epoch(conn) } else { Ok(seen_epochs(conn, principal)?.len() as u64) }
-}
-
-/// The epochs that concern a principal, ascending.
-pub(crate) fn seen_epochs(conn: &Connection, principal: &Principal) -> Result<Vec<u64>> {
-    let mut concerns = vec![Concern::new("", Member::Everyone)];
-    if let Who::Known { tenant, subject, groups } = principal.who() {
-        let groups = groups.iter().cloned().map(Member::Group);
-        let members = [Member::Tenant].into_iter().chain(groups).chain([Member::User(subject.clone())]);
-        concerns.extend(members.map(|member| Concern::new(tenant, member)));
-    }
-    epochs_of(conn, concerns)
-}
-
-/// The epochs that concern one of these.
-fn epochs_of(conn: &Connection, keys: impl IntoIterator<Item = Concern>) -> Result<Vec<u64>> {
-    let sql = "SELECT epoch FROM acl_concerns WHERE tenant = ?1 AND kind = ?2 AND name = ?3";
+/// The epochs of these classes, ascending. Those of others are not looked at.
+pub(crate) fn epochs_of(conn: &Connection, classes: &[i64]) -> Result<Vec<u64>> {
+    let sql = "SELECT DISTINCT e.epoch FROM json_each(?1) k \
+               CROSS JOIN acl_class_epochs e ON e.class_no = k.value ORDER BY e.epoch";
     let mut statement = conn.prepare_cached(sql)?;
-    let mut epochs = BTreeSet::new();
-    for Concern { tenant, member } in keys {
-        let (kind, name) = member.columns();
-        let mut rows = statement.query([tenant.as_str(), kind, name])?;
-        while let Some(row) = rows.next()? {
-            epochs.insert(row.get(0)?);
-        }
-    }
-    Ok(epochs.into_iter().collect())
+    let rows = statement.query_map([listed(classes)], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// A change of who may read what.
@@ -419,25 +418,31 @@ pub struct AccessEpoch {
     pub changed_at: String,
     /// What changed, and why.
     pub reason: String,
-    /// Whom it concerns: who may read more or less since, each with their tenant. Others are not told of it.
+    /// Whom it concerns: who may read more or less since, each with their tenant.
     pub concerned: Vec<(String, Member)>,
+}
+
+/// An object of `acl_epochs.concerns`.
+#[derive(Deserialize)]
+struct StoredConcern {
+    tenant: String,
+    kind: String,
+    name: String,
 }
 
 /// All epochs, newest first.
 pub(crate) fn epochs(conn: &Connection) -> Result<Vec<AccessEpoch>> {
-    let mut concerned: HashMap<u64, Vec<(String, Member)>> = HashMap::new();
-    let mut statement =
-        conn.prepare_cached("SELECT epoch, tenant, kind, name FROM acl_concerns ORDER BY tenant, kind, name, epoch")?;
+    let sql = "SELECT epoch, changed_at, reason, concerns FROM acl_epochs ORDER BY epoch DESC";
+    let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([])?;
+    let mut epochs = Vec::new();
     while let Some(row) = rows.next()? {
-        concerned.entry(row.get(0)?).or_default().push((row.get(1)?, member(row, 2)?));
+        let (epoch, concerns): (u64, String) = (row.get(0)?, row.get(3)?);
+        let concerned: Vec<StoredConcern> = serde_json::from_str(&concerns)
+            .map_err(|_| Error::Damaged { detail: format!("acl_epochs.concerns of {epoch} can't be read") })?;
+        let concerned = concerned.into_iter().map(|it| Ok((it.tenant, named(&it.kind, it.name)?)));
+        let concerned = concerned.collect::<Result<_>>()?;
+        epochs.push(AccessEpoch { epoch, changed_at: row.get(1)?, reason: row.get(2)?, concerned });
     }
-    let mut statement = conn.prepare_cached("SELECT epoch, changed_at, reason FROM acl_epochs ORDER BY epoch DESC")?;
-    let read = |row: &Row<'_>| {
-        let epoch = row.get(0)?;
-        let concerned = concerned.remove(&epoch).unwrap_or_default();
-        Ok(AccessEpoch { epoch, changed_at: row.get(1)?, reason: row.get(2)?, concerned })
-    };
-    let rows = statement.query_map([], read)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    Ok(epochs)
 }

@@ -16,7 +16,7 @@ pub(super) struct LeftBehind<'a> {
 
 impl<'a> LeftBehind<'a> {
     pub(super) fn new(planned: &'a Planned) -> Self {
-        Self { alone: &planned.alone, added: HashMap::new(), deleted: BTreeMap::new() }
+        Self { alone: &planned.basis.alone, added: HashMap::new(), deleted: BTreeMap::new() }
     }
 
     pub(super) fn added(&mut self, row: &DocumentRow) {

@@ -291,6 +291,40 @@ fn what_is_granted_and_revoked_is_seen_alike_whatever_others_have() {
 }
 
 #[test]
+fn no_epoch_tells_of_what_may_not_be_read() {
+    let launch = ("staff/launch.md", format!("---\nvalid_from: 2999-01-01\n---\n{SECRET}"));
+    let scoped = SOURCES.replace("groups: [staff]", "groups: [staff], scope: desk");
+    let house = |hidden: bool| {
+        let house = House::new();
+        house.write("ragdb.yaml", &scoped);
+        house.write("staff/leave.md", LEAVE);
+        house.write("site/keys.md", KEYS);
+        house.write("hr/salaries.md", SECRET);
+        house.write(launch.0, &launch.1);
+        house.sync();
+        if hidden {
+            let store = house.store();
+            // Valid in a far future; of a group that is not hers, and kept from her by name; of a source out of scope.
+            store.grant(&AclChange::user("staff:launch.md", "alice").unwrap()).expect("it is granted");
+            store.revoke(&AclChange::user("hr:salaries.md", "alice").unwrap()).expect("it is revoked");
+            store.revoke(&AclChange::user("hr", "alice").unwrap()).expect("it is revoked");
+        }
+        house
+    };
+    let (plain, hidden) = (house(false), house(true));
+    let ids = chunk_ids(&hidden);
+    assert_same(&observe(&plain, &alice(), &ids), &observe(&hidden, &alice(), &ids));
+    for house in [&plain, &hidden] {
+        house.store().grant(&AclChange::group("staff", "hr").unwrap()).expect("it is granted");
+    }
+    // What she reads has another rule now; for who asks in another scope, nothing has.
+    let epoch = |house: &House, reader: &Principal| evidence(&house.store(), reader, "key").unwrap().manifest.acl_epoch;
+    let elsewhere = alice().with_scope("hall").unwrap();
+    assert_eq!([&plain, &hidden].map(|house| (epoch(house, &alice()), epoch(house, &elsewhere))), [(1, 0); 2]);
+    assert_eq!(epoch(&hidden, &Principal::operator()), 4);
+}
+
+#[test]
 fn citations_of_what_may_not_be_read_are_locked_like_those_of_nothing() {
     let house = crowded();
     let prose = |text: &str| house.write("prose/page.md", text);
