@@ -47,7 +47,7 @@ pub(super) fn access(conn: &Connection, findings: &mut Findings) -> Result<()> {
 
 /// What reads use is what stands in `acl_classes` and `acl_members`.
 fn in_force(conn: &Connection, rows: &[ClassRow], findings: &mut Findings) -> Result<()> {
-    let rules = access::rules(conn)?;
+    let rules = access::written_rules(conn)?;
     findings.expect(rules.first() == Some(&ClassRule::unruled()), || {
         "settings.acl does not begin with the class of documents without a rule".into()
     });

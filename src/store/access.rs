@@ -41,8 +41,23 @@ impl ClassRule {
     }
 }
 
-/// All classes with their rules, as reads see them.
+/// All classes with their rules, as reads use them. Where they name no class although there are some, nobody could read
+/// anything, and nobody would know why: that is damage. It is looked for only then, so that a read costs the same
+/// whatever classes there are.
 pub(crate) fn rules(conn: &Connection) -> Result<Vec<ClassRule>> {
+    let rules = written_rules(conn)?;
+    if rules.iter().all(|class| class.class_no == 0) {
+        let sql = "SELECT EXISTS (SELECT 1 FROM acl_classes WHERE class_no > 0)";
+        if conn.prepare_cached(sql)?.query_row([], |row| row.get(0))? {
+            let detail = "settings.acl names no access class, and acl_classes has some".to_owned();
+            return Err(Error::Damaged { detail });
+        }
+    }
+    Ok(rules)
+}
+
+/// The same, held against nothing.
+pub(crate) fn written_rules(conn: &Connection) -> Result<Vec<ClassRule>> {
     let Some(json) = settings::acl(conn)? else { return Ok(vec![ClassRule::unruled()]) };
     serde_json::from_str(&json)
         .map_err(|error| Error::Damaged { detail: format!("settings.acl can't be read: {error}") })

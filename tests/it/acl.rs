@@ -5,8 +5,8 @@ mod groups;
 mod unread;
 
 use ragdb::{
-    AccessClass, AclChange, AclReport, Config, DocumentId, Error, Member, Principal, Store, SyncReport, SyncRequest,
-    SyncSources,
+    AccessClass, AclChange, AclReport, Config, DocumentId, Error, Member, Principal, SearchRequest, Store, SyncReport,
+    SyncRequest, SyncSources,
 };
 use rstest::rstest;
 
@@ -408,4 +408,20 @@ fn another_tenant_learns_nothing_of_what_a_source_had() {
     let log = store.log(&reader, None).unwrap();
     assert!(log.iter().all(|generation| generation.documents.deleted == 0), "{log:?}");
     assert_sound(&store);
+}
+
+#[rstest]
+#[case::none("DELETE FROM settings WHERE key = 'acl'")]
+#[case::of_no_class("UPDATE settings SET value = '[]' WHERE key = 'acl'")]
+fn a_store_that_lost_its_rules_is_damaged_and_not_empty(#[case] sql: &str) {
+    let world = world();
+    rusqlite::Connection::open(world.db()).unwrap().execute(sql, []).unwrap();
+    for reader in [Principal::operator(), known("sam", &[]), Principal::public()] {
+        let error = world.store().search(&reader, &SearchRequest::new("key")).unwrap_err();
+        assert_eq!(error.code(), "damaged", "{error}");
+        assert!(error.to_string().contains("settings.acl names no access class"), "{error}");
+    }
+    let empty = tempfile::tempdir().unwrap();
+    let store = Store::create(empty.path().join("ragdb.db")).unwrap();
+    assert!(store.search(&known("sam", &[]), &SearchRequest::new("key")).unwrap().hits.is_empty());
 }
