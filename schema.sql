@@ -421,7 +421,7 @@ CREATE TABLE runs (
   generation INTEGER NOT NULL REFERENCES generations (generation),  -- what was searched
   generation_digest TEXT NOT NULL CHECK (length(generation_digest) = 64),  -- that generation's digest
   policy_digest TEXT NOT NULL CHECK (length(policy_digest) = 64),  -- SHA-256 of the policy it was indexed under
-  acl_epoch INTEGER NOT NULL CHECK (acl_epoch >= 0),  -- the epoch of the access rules; 0: none ever changed
+  acl_epoch INTEGER NOT NULL CHECK (acl_epoch >= 0),  -- the stored epoch of the access rules; 0: none ever changed
   settings TEXT NOT NULL CHECK (json_valid(settings)),  -- top_k, floor, budget and the like, as an object
   nonce TEXT NOT NULL,  -- what the delimiters of its blocks carry
   chars INTEGER NOT NULL,  -- the prompt's length in characters
@@ -434,10 +434,13 @@ CREATE TABLE runs (
   principal_digest TEXT NOT NULL DEFAULT '',  -- SHA-256 over tenant and subject: whose run it is
   scope_digest TEXT NOT NULL DEFAULT '',  -- SHA-256 over the classes that they could read, with their rules
   as_of TEXT NOT NULL DEFAULT '',  -- the time that validity was judged by
-  seen_generation INTEGER  -- the number that `generation` has for who asked; NULL: the same
+  seen_generation INTEGER,  -- the number that `generation` has for who asked; NULL: the same
+  seen_epoch INTEGER  -- the number that `acl_epoch` had for who asked; NULL: the same
 ) STRICT;
 
-CREATE INDEX runs_by_principal ON runs (principal_digest, created_at);
+CREATE INDEX runs_by_principal ON runs (principal_digest, run_id);
+
+CREATE INDEX runs_by_age ON runs (principal_digest);
 
 -- A chunk that a run found: shown to the model under a label, or refused with a code.
 CREATE TABLE run_hits (

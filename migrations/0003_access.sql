@@ -146,7 +146,9 @@ ALTER TABLE runs ADD COLUMN principal_digest TEXT NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN scope_digest TEXT NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN as_of TEXT NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN seen_generation INTEGER;
-CREATE INDEX runs_by_principal ON runs (principal_digest, created_at);
+ALTER TABLE runs ADD COLUMN seen_epoch INTEGER;
+CREATE INDEX runs_by_principal ON runs (principal_digest, run_id);
+CREATE INDEX runs_by_age ON runs (principal_digest);
 
 CREATE TABLE cache (
   cache_key TEXT PRIMARY KEY CHECK (length(cache_key) = 64),

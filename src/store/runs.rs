@@ -3,7 +3,7 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde_json::{Map, Value};
 
-use super::settings;
+use super::{access, settings};
 use crate::error::{Error, Result};
 use crate::model::{MANIFEST_FORMAT, Manifest, Principal, Refused, RunEvent, Shown};
 
@@ -23,8 +23,11 @@ pub(crate) struct RunReader<'a> {
 pub(crate) fn insert(conn: &Connection, run: &Manifest, reader: &RunReader<'_>) -> Result<()> {
     let sql = "INSERT INTO runs (run_id, created_at, query, generation, generation_digest, policy_digest, acl_epoch, \
                settings, nonce, chars, tokens, truncated, unverified_source, prompt_hash, principal, principal_digest, \
-               scope_digest, as_of, seen_generation) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
+               scope_digest, as_of, seen_generation, seen_epoch) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
+    // The operator's number is the stored one; what others are told is a count of their own.
+    let is_operators = reader.principal_digest == Principal::operator().identity().to_string();
+    let epoch = if is_operators { run.acl_epoch } else { access::epoch(conn)? };
     conn.prepare_cached(sql)?.execute(params![
         run.run_id,
         run.created_at,
@@ -32,7 +35,7 @@ pub(crate) fn insert(conn: &Connection, run: &Manifest, reader: &RunReader<'_>) 
         reader.generation,
         run.generation_digest,
         run.policy_digest,
-        run.acl_epoch,
+        epoch,
         Value::Object(run.settings.clone()).to_string(),
         run.nonce,
         run.chars,
@@ -45,6 +48,7 @@ pub(crate) fn insert(conn: &Connection, run: &Manifest, reader: &RunReader<'_>) 
         reader.scope_digest,
         reader.as_of,
         run.generation,
+        run.acl_epoch,
     ])?;
     insert_hits(conn, run)?;
     insert_events(conn, &run.run_id, &run.events)
@@ -161,7 +165,7 @@ pub(crate) fn reader(conn: &Connection, run_id: &str) -> Result<Option<(String, 
 /// The id of the run that was recorded last.
 pub(crate) fn last(conn: &Connection, of: &Of) -> Result<Option<String>> {
     if let Of::One(digest) = of {
-        let sql = "SELECT run_id FROM runs INDEXED BY runs_by_principal WHERE principal_digest = ?1 \
+        let sql = "SELECT run_id FROM runs INDEXED BY runs_by_age WHERE principal_digest = ?1 \
                    ORDER BY rowid DESC LIMIT 1";
         return Ok(conn.prepare_cached(sql)?.query_row([digest], |row| row.get(0)).optional()?);
     }
@@ -171,8 +175,8 @@ pub(crate) fn last(conn: &Connection, of: &Of) -> Result<Option<String>> {
 
 /// The run with this id, as its rows have it; nothing in them was checked.
 pub(crate) fn get(conn: &Connection, run_id: &str) -> Result<Option<Manifest>> {
-    let sql = "SELECT run_id, created_at, query, coalesce(seen_generation, generation), generation_digest, policy_digest, acl_epoch, settings, \
-               nonce, chars, tokens, truncated, unverified_source, prompt_hash FROM runs WHERE run_id = ?1";
+    let sql = "SELECT run_id, created_at, query, coalesce(seen_generation, generation), generation_digest, \
+               policy_digest, coalesce(seen_epoch, acl_epoch), settings, nonce, chars, tokens, truncated, unverified_source, prompt_hash FROM runs WHERE run_id = ?1";
     let store_id = settings::store_id(conn)?;
     let run = conn.prepare_cached(sql)?.query_row([run_id], |row| read(row, store_id)).optional();
     let Some((mut run, settings)) = run.map_err(|error| damaged(run_id, error))? else { return Ok(None) };

@@ -78,6 +78,30 @@ fn what_may_not_be_read_any_more_is_unknown_to_the_reader_and_forbidden_to_the_o
 }
 
 #[test]
+fn a_run_keeps_the_stored_epoch_and_the_one_that_was_seen() {
+    let house = house();
+    let store = house.store();
+    store.grant(&AclChange::user("hr", "zoe").unwrap()).expect("it is granted");
+    store.grant(&AclChange::user("staff", "zoe").unwrap()).expect("it is granted");
+    let hers = recorded(&store, &alice());
+    assert_eq!((hers.acl_epoch, recorded(&store, &Principal::operator()).acl_epoch), (1, 2));
+    assert_eq!(rows(&store, "SELECT acl_epoch, seen_epoch FROM runs ORDER BY rowid"), [["2", "1"], ["2", "2"]]);
+}
+
+#[test]
+fn runs_are_found_by_an_index() {
+    let house = house();
+    let store = house.store();
+    for (sql, index) in [
+        ("WHERE principal_digest = 'd' AND run_id BETWEEN 'a' AND 'b' ORDER BY run_id", "runs_by_principal"),
+        ("INDEXED BY runs_by_age WHERE principal_digest = 'd' ORDER BY rowid DESC", "runs_by_age"),
+    ] {
+        let plan = rows(&store, &format!("EXPLAIN QUERY PLAN SELECT run_id FROM runs {sql}")).concat().join(" ");
+        assert!(plan.contains(index) && !plan.contains("TEMP B-TREE"), "{plan}");
+    }
+}
+
+#[test]
 fn a_run_is_recorded_for_whom_it_was_made() {
     let house = house();
     let store = house.store();
