@@ -205,6 +205,7 @@ pub(crate) struct AnswerLine {
 /// one's.
 fn answers_of(of: &Of, limit: i64) -> (&'static str, Vec<Value>) {
     match of {
+        Of::Anyone(_) => ("answers a JOIN runs r ON 0", vec![limit.into()]),
         Of::Everybody => ("answers a JOIN runs r USING (run_id)", vec![limit.into()]),
         Of::One(digest) => (
             "(SELECT run_id, query FROM runs INDEXED BY runs_by_principal WHERE principal_digest = ?2) r \

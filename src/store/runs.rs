@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::{access, settings};
 use crate::error::{Error, Result};
-use crate::model::{MANIFEST_FORMAT, Manifest, Principal, Refused, RunEvent, Shown};
+use crate::model::{MANIFEST_FORMAT, Manifest, Principal, Refused, RunEvent, Shown, Who};
 
 /// Who asked for a run, and what they could read then.
 pub(crate) struct RunReader<'a> {
@@ -111,18 +111,32 @@ pub(crate) enum Of {
     Everybody,
     /// Those of the one with this digest: nothing of others is looked at.
     One(String),
+    /// Those of anyone, whom this digest stands for. They are many and don't know each other: a run is theirs who have its
+    /// whole id, and none is listed.
+    Anyone(String),
 }
 
 impl Of {
     /// The operator reads all, others their own.
     pub(crate) fn new(principal: &Principal) -> Self {
-        if principal.is_operator() { Self::Everybody } else { Self::One(principal.identity().to_string()) }
+        let digest = || principal.identity().to_string();
+        match principal.who() {
+            Who::Operator => Self::Everybody,
+            Who::Public => Self::Anyone(digest()),
+            Who::Known { .. } => Self::One(digest()),
+        }
     }
 }
 
-/// The ids of up to two runs that begin with these hex digits.
+/// The digits of a whole id.
+const ID_DIGITS: usize = 32;
+
+/// The ids of up to two runs that begin with these hex digits. A run of anyone is found by all of them.
 pub(crate) fn ids(conn: &Connection, of: &Of, prefix: &str) -> Result<Vec<String>> {
-    if let Of::One(digest) = of {
+    if matches!(of, Of::Anyone(_)) && prefix.len() < ID_DIGITS {
+        return Ok(Vec::new());
+    }
+    if let Of::One(digest) | Of::Anyone(digest) = of {
         let sql = "SELECT run_id FROM runs INDEXED BY runs_by_principal \
                    WHERE principal_digest = ?1 AND run_id BETWEEN ?2 AND ?2 || 'g' ORDER BY run_id LIMIT 2";
         let mut statement = conn.prepare_cached(sql)?;
@@ -162,8 +176,11 @@ pub(crate) fn reader(conn: &Connection, run_id: &str) -> Result<Option<(String, 
     Ok(statement.query_row([run_id], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
 }
 
-/// The id of the run that was recorded last.
+/// The id of the run that was recorded last; none of anyone's is.
 pub(crate) fn last(conn: &Connection, of: &Of) -> Result<Option<String>> {
+    if matches!(of, Of::Anyone(_)) {
+        return Ok(None);
+    }
     if let Of::One(digest) = of {
         let sql = "SELECT run_id FROM runs INDEXED BY runs_by_age WHERE principal_digest = ?1 \
                    ORDER BY rowid DESC LIMIT 1";

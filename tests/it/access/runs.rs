@@ -89,6 +89,27 @@ fn a_run_keeps_the_stored_epoch_and_the_one_that_was_seen() {
 }
 
 #[test]
+fn a_run_of_anyone_is_found_by_its_whole_id_alone() {
+    let house = house();
+    house.write("site/open.md", KEYS);
+    house.sync();
+    let (store, anyone) = (house.store(), Principal::public());
+    let run = recorded(&store, &anyone);
+    let verification = verified(&store, &anyone, &run);
+    let record = AnswerRecord { verification: &verification, synthesiser: "external", stop_reason: None, calls: None };
+    store.record_answer(&anyone, &record).expect("it is kept");
+    for id in ["last", &run.run_id[..8], &run.run_id[..31]] {
+        assert_eq!(store.run(&anyone, id).map_err(|error| error.code()), Err("not_found"), "{id}");
+        assert_eq!(store.run(&Principal::operator(), id).unwrap().run_id, run.run_id);
+    }
+    house.remove("site/open.md");
+    house.sync();
+    assert!(store.answers(&anyone, 10).unwrap().is_empty() && store.impact(&anyone).unwrap().is_empty());
+    assert_eq!(store.answers(&Principal::operator(), 10).unwrap().len(), 1);
+    assert_eq!(store.impact(&Principal::operator()).unwrap().len(), 1);
+}
+
+#[test]
 fn runs_are_found_by_an_index() {
     let house = house();
     let store = house.store();
