@@ -78,7 +78,7 @@ impl Store {
     pub fn cached_context(&self, principal: &Principal, request: &ContextRequest) -> Result<CachedEvidence> {
         let question = Question::of_evidence(request);
         let again = |entry: &Entry, loaded: &Loaded| {
-            let prompt = loaded.again.prompt(self, &loaded.run, request.allow_unverified_source)?;
+            let prompt = loaded.again.prompt(self, principal, &loaded.run, request.allow_unverified_source)?;
             let holds = entry.row.answer.is_none() && entry.holds(&loaded.run, None);
             Ok(prompt.filter(|_| holds).map(|prompt| Evidence { manifest: loaded.run.clone(), prompt }))
         };

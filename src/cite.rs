@@ -17,6 +17,11 @@ use lines::Lines;
 
 pub(crate) use lines::split as split_lines;
 
+/// Why a source file can't be read, as it is told to who reads. Where a source lies is the operator's to know.
+pub(crate) fn why_unread(principal: &Principal, why: String) -> String {
+    if principal.is_operator() { why } else { "its source file can't be read".to_owned() }
+}
+
 /// Larger files are never indexed, whatever a configuration says.
 const MAX_FILE_BYTES: u64 = 1 << 30;
 
@@ -104,13 +109,13 @@ impl Store {
             Ok((found, seen.numbers))
         })?;
         match found {
-            Found::Stored(stored) => self.judge(reference, *stored, &numbers),
+            Found::Stored(stored) => self.judge(principal, reference, *stored, &numbers),
             Found::Gone(cited) => Ok(*cited),
         }
     }
 
     /// Compares stored lines with the source file as it is now.
-    fn judge(&self, reference: &str, stored: Stored, numbers: &Numbers) -> Result<Cited> {
+    fn judge(&self, principal: &Principal, reference: &str, stored: Stored, numbers: &Numbers) -> Result<Cited> {
         let Stored { document, lines, chunk } = stored;
         let seen = |stored: u64| numbers.seen_in(document.class_generation, stored);
         let indexed = seen(document.generation_updated);
@@ -136,7 +141,7 @@ impl Store {
             Ok(current) => current,
             Err(message) => {
                 cited.status = CiteStatus::Stale;
-                cited.detail = format!("the source file can't be compared: {message}");
+                cited.detail = format!("the source file can't be compared: {}", why_unread(principal, message));
                 return Ok(cited);
             }
         };

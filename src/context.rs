@@ -59,7 +59,7 @@ impl Store {
         let nonce = nonce::foreign_to(texts, nonce::random_id)?;
         let counter = request.counter();
         let budget = Budget { max_chars: request.max_chars, counter, max_tokens: request.max_tokens };
-        let mut selection = Selection::new(self, request, &found, Prompt::new(&nonce, budget)?);
+        let mut selection = Selection::new(self, principal, request, &found, Prompt::new(&nonce, budget)?);
         for (index, candidate) in found.candidates.iter().enumerate() {
             selection.take(index, candidate)?;
         }

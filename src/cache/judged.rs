@@ -20,7 +20,7 @@ pub(super) fn again(
 ) -> Result<Option<(Answer, String)>> {
     let (Some(kept), Some(row)) = (&loaded.answer, &entry.row.answer) else { return Ok(None) };
     let allow_unverified_source = request.allow_unverified_source;
-    if loaded.again.prompt(store, &loaded.run, allow_unverified_source)?.is_none() {
+    if loaded.again.prompt(store, principal, &loaded.run, allow_unverified_source)?.is_none() {
         return Ok(None);
     }
     let (Some(attempts), Some(stop_reason), Some(calls)) =

@@ -12,7 +12,7 @@ use crate::access::Scope;
 use crate::error::Result;
 use crate::evidence::budget::Budget;
 use crate::evidence::prompt::{Block, Prompt};
-use crate::model::{ChunkId, Digest, Manifest, Place, Refused, Shown};
+use crate::model::{ChunkId, Digest, Manifest, Place, Principal, Refused, Shown};
 use crate::search::Hit;
 use crate::store::sources::SourceRow;
 use crate::store::{Connection, Store, chunks, documents};
@@ -48,10 +48,11 @@ impl Again {
     pub(crate) fn prompt(
         &self,
         store: &Store,
+        principal: &Principal,
         run: &Manifest,
         allow_unverified_source: bool,
     ) -> Result<Option<String>> {
-        let mut sources = Sources::new(store, &self.candidates, &self.sources);
+        let mut sources = Sources::new(store, principal, &self.candidates, &self.sources);
         let budget = Budget { max_chars: usize::MAX, counter: None, max_tokens: None };
         let mut prompt = Prompt::new(&run.nonce, budget)?;
         let mut any_unverified = false;

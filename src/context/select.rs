@@ -5,12 +5,13 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
 use super::{Candidate, ContextRequest, Found};
+use crate::cite::why_unread;
 use crate::error::{Error, Result};
 use crate::evidence::prompt::{Block, Prompt};
 use crate::gate::source::{SourceFault, SourceFile};
 use crate::ingest::code;
 use crate::ingest::source::SourceReader;
-use crate::model::{Digest, DocumentId, Refused, Shown};
+use crate::model::{Digest, DocumentId, Principal, Refused, Shown};
 use crate::store::Store;
 use crate::store::documents::DocumentRow;
 use crate::store::record;
@@ -88,8 +89,14 @@ pub(super) struct Selected<'a> {
 }
 
 impl<'a> Selection<'a> {
-    pub(super) fn new(store: &'a Store, request: &'a ContextRequest, found: &'a Found, prompt: Prompt<'a>) -> Self {
-        let sources = Sources::new(store, &found.candidates, &found.sources);
+    pub(super) fn new(
+        store: &'a Store,
+        principal: &'a Principal,
+        request: &'a ContextRequest,
+        found: &'a Found,
+        prompt: Prompt<'a>,
+    ) -> Self {
+        let sources = Sources::new(store, principal, &found.candidates, &found.sources);
         Self { request, sources, prompt, shown: Vec::new(), refused: Vec::new(), unverified: 0 }
     }
 
@@ -141,6 +148,7 @@ pub(super) const SOURCE_UNAVAILABLE: &str = "source_unavailable";
 /// document are judged by the same bytes.
 pub(super) struct Sources<'a> {
     store: &'a Store,
+    principal: &'a Principal,
     candidates: &'a [Candidate],
     sources: &'a HashMap<i64, SourceRow>,
     readers: HashMap<i64, std::result::Result<SourceReader, String>>,
@@ -149,8 +157,13 @@ pub(super) struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    pub(super) fn new(store: &'a Store, candidates: &'a [Candidate], sources: &'a HashMap<i64, SourceRow>) -> Self {
-        Self { store, candidates, sources, readers: HashMap::new(), documents: HashMap::new() }
+    pub(super) fn new(
+        store: &'a Store,
+        principal: &'a Principal,
+        candidates: &'a [Candidate],
+        sources: &'a HashMap<i64, SourceRow>,
+    ) -> Self {
+        Self { store, principal, candidates, sources, readers: HashMap::new(), documents: HashMap::new() }
     }
 
     /// Whether the candidate with this index is what its source file has at its place.
@@ -197,7 +210,8 @@ impl<'a> Sources<'a> {
                 let source = self.sources.get(&document.source_no).ok_or_else(|| Error::Damaged {
                     detail: format!("the source of {} is not stored", document.path),
                 })?;
-                entry.insert(self.store.reader_of(source)?.map_err(|error| error.to_string()))
+                let reader = self.store.reader_of(source)?;
+                entry.insert(reader.map_err(|error| why_unread(self.principal, error.to_string())))
             }
         };
         let reader = match reader {

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use super::lines::SourceFile;
 use super::mentions::Mention;
 use crate::access::Seen;
-use crate::cite::CiteStatus;
+use crate::cite::{CiteStatus, why_unread};
 use crate::error::Result;
 use crate::model::{DocumentId, Principal};
 use crate::store::documents::DocumentRow;
@@ -126,7 +126,10 @@ impl<'a> Places<'a> {
         let key = (row.source_id.clone(), row.path.clone());
         let file = match self.files.entry(key) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(self.store.source_text(row)?.map(|text| SourceFile::new(&text))),
+            Entry::Vacant(new) => {
+                let text = self.store.source_text(row)?.map_err(|why| why_unread(self.principal, why));
+                new.insert(text.map(|text| SourceFile::new(&text)))
+            }
         };
         Ok(file.as_mut().map_err(|why| why.as_str()))
     }

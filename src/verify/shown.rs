@@ -9,6 +9,7 @@ use super::types::StoredNumber;
 use super::{Failed, VerifiedSpan, VerifyRequest};
 use crate::access::history::{self, Numbers};
 use crate::access::{Scope, Seen};
+use crate::cite::why_unread;
 use crate::error::{Error, Result};
 use crate::gate::source::{SourceFault, SourceFile};
 use crate::gate::verdict::Verdict;
@@ -20,6 +21,7 @@ use crate::store::{Connection, Store, chunks, documents, generations, runs, sett
 /// The chunks of a run, and the store's word on every other reference of the answer.
 pub(super) struct Context<'s> {
     store: &'s Store,
+    principal: &'s Principal,
     /// The generation that the answer is judged against.
     pub generation: u64,
     pub generation_digest: Digest,
@@ -69,7 +71,7 @@ pub(super) struct Shown {
 }
 
 impl<'s> Context<'s> {
-    pub(super) fn load(store: &'s Store, principal: &Principal, request: &VerifyRequest<'_>) -> Result<Self> {
+    pub(super) fn load(store: &'s Store, principal: &'s Principal, request: &VerifyRequest<'_>) -> Result<Self> {
         let manifest = request.manifest;
         store.read_as(principal, Seen::Stored, |conn, scope| {
             if settings::store_id(conn)? != manifest.store_id {
@@ -91,7 +93,8 @@ impl<'s> Context<'s> {
             let shown = manifest.shown.iter().map(|entry| reader.load(entry)).collect::<Result<Vec<_>>>()?;
             let (readers, files) = (HashMap::new(), HashMap::new());
             let (elsewhere, stored) = (HashMap::new(), StoredNumber(stored));
-            let mut context = Self { store, generation, generation_digest, stored, shown, elsewhere, readers, files };
+            let mut context =
+                Self { store, principal, generation, generation_digest, stored, shown, elsewhere, readers, files };
             for citation in request.answer.claims.iter().flat_map(|claim| &claim.citations) {
                 let reference = &citation.reference;
                 if !context.elsewhere.contains_key(reference) && references::among(&context.shown, reference).is_none()
@@ -157,7 +160,8 @@ impl<'s> Context<'s> {
             File::Text(file) => Some(file),
             File::Unavailable(_) if request.allow_unverified_source => None,
             File::Unavailable(reason) | File::Unreadable(reason) => {
-                let detail = format!("the source file can't be compared: {reason}");
+                let why = why_unread(self.principal, reason.clone());
+                let detail = format!("the source file can't be compared: {why}");
                 return Ok(Err(Failed::new(Verdict::Stale, detail)));
             }
         };

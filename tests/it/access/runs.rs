@@ -123,6 +123,31 @@ fn runs_are_found_by_an_index() {
 }
 
 #[test]
+fn where_a_source_lies_is_told_to_the_operator_alone() {
+    let house = house();
+    let store = house.store();
+    let run = recorded(&store, &alice());
+    let prose = [house.path().join("prose")];
+    house.write("prose/page.md", "See keys.md#L3.\n");
+    store.lock_citations(&alice(), &prose).expect("it locks");
+    std::fs::rename(house.path().join("staff"), house.path().join("secret")).expect("it is moved");
+    let details = |reader: &Principal| {
+        let cited = store.cite(reader, "keys.md#L3").unwrap().detail;
+        let judged = verified(&store, reader, &run).claims.remove(0).citations.remove(0).detail;
+        let refused = store.context(reader, &ContextRequest::new("rotate a key")).unwrap().manifest.refused;
+        let refused = refused.into_iter().find(|refused| refused.path == "keys.md").expect("it is refused");
+        let links = store.check_citations(reader, &prose, false).unwrap().links;
+        [cited, judged, refused.detail, links[0].detail.clone()]
+    };
+    for told in details(&alice()) {
+        assert!(told.ends_with("its source file can't be read"), "{told}");
+    }
+    for told in details(&Principal::operator()) {
+        assert!(told.contains("staff"), "{told}");
+    }
+}
+
+#[test]
 fn a_run_is_recorded_for_whom_it_was_made() {
     let house = house();
     let store = house.store();
