@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::PathBuf;
 
-use ragdb::{Config, Error, Store};
+use ragdb::{Config, Error, Principal, Store};
 
 use crate::args::Global;
 use crate::exit::{Reporter, Stop};
@@ -109,6 +109,17 @@ impl Context {
         let Some(path) = self.config_path()? else { return Ok(None) };
         self.detail(&format!("configuration: {}", path.display()));
         Ok(Some(Config::load(&path)?))
+    }
+
+    /// The same for who reads. What is wrong with it names sources and groups, and is told to the operator alone.
+    pub fn config_for(&self, reader: &Principal) -> Result<Option<Config>, Stop> {
+        self.config().map_err(|stop| match stop {
+            Stop::Ragdb(_) if !reader.is_operator() => {
+                let message = "the configuration can't be read; ask whoever keeps the store".to_owned();
+                Stop::Ragdb(Error::Invalid { message })
+            }
+            stop => stop,
+        })
     }
 
     fn config_path(&self) -> Result<Option<PathBuf>, Stop> {

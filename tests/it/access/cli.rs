@@ -48,6 +48,21 @@ fn each_finds_their_own() {
     assert_eq!(found(&project, &["--scope", "nowhere"]), [""; 0]);
 }
 
+#[test]
+fn what_is_wrong_with_the_configuration_is_told_to_the_operator_alone() {
+    let project = project();
+    project.write("ragdb.yaml", &SOURCES.replace("groups: [hr]}", "groups: [board]}"));
+    for verb in [&["search", "key"][..], &["context", "key"], &["answer", "key", "--no-record"]] {
+        let told = |reader: &[&str]| project.run(&[verb, reader].concat()).stderr;
+        for reader in [&ALICE[..], &ANYONE] {
+            let told = told(reader);
+            assert!(told.contains("the configuration can't be read; ask whoever keeps the store"), "{told}");
+            assert!(!told.contains("board") && !told.contains("hr"), "{told}");
+        }
+        assert!(told(&OPERATOR).contains("board"));
+    }
+}
+
 #[rstest]
 #[case::a_group_of_nobody(&["search", "key", "--group", "staff"])]
 #[case::a_tenant_of_nobody(&["search", "key", "--tenant", "acme"])]

@@ -25,7 +25,7 @@ const INSTEAD: &str = "answer without keeping it: --no-record";
 /// Runs the verb.
 pub fn run(args: &AnswerArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let reader = args.reader.principal()?;
-    let settings = context.config()?.map(|config| config.answer).unwrap_or_default();
+    let settings = context.config_for(&reader)?.map(|config| config.answer).unwrap_or_default();
     let synthesiser = synthesiser(&args.model, &settings, context)?;
     let store = if args.no_record { context.open_read_only()? } else { context.open_to_record(INSTEAD)? };
     let request = AnswerRequest {

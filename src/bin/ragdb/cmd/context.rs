@@ -62,7 +62,8 @@ struct EventView {
 
 /// Runs the verb.
 pub fn run(args: &ContextArgs, context: &mut Context) -> Result<Outcome, Stop> {
-    let (request, reader) = (request(args, context)?, args.reader.principal()?);
+    let reader = args.reader.principal()?;
+    let request = request(args, &reader, context)?;
     let (evidence, cached) = match &args.manifest {
         Some(path) => {
             let evidence = context.open_read_only()?.context(&reader, &request)?;
@@ -86,7 +87,7 @@ pub fn run(args: &ContextArgs, context: &mut Context) -> Result<Outcome, Stop> {
     Ok(outcome)
 }
 
-fn request(args: &ContextArgs, context: &Context) -> Result<ContextRequest, Stop> {
+fn request(args: &ContextArgs, reader: &Principal, context: &Context) -> Result<ContextRequest, Stop> {
     let top_k = args.top_k.unwrap_or_else(|| args.max_chunks.saturating_mul(4).min(MOST_HITS));
     let query = args.query.join(" ");
     let defaults = ContextRequest::new(&query);
@@ -95,7 +96,7 @@ fn request(args: &ContextArgs, context: &Context) -> Result<ContextRequest, Stop
             top_k: top_k.into(),
             floor: args.floor,
             literal: args.literal,
-            expected_policy: context.config()?.as_ref().map(ExpectedPolicy::from),
+            expected_policy: context.config_for(reader)?.as_ref().map(ExpectedPolicy::from),
             ..SearchRequest::new(query)
         },
         max_chars: match (args.max_chars, args.max_tokens) {

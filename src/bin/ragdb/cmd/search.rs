@@ -18,7 +18,8 @@ const NOTHING_TO_RANK: &str = "the query has no word to search for; filters and 
 
 /// Runs the verb.
 pub fn run(args: &SearchArgs, context: &mut Context) -> Result<Outcome, Stop> {
-    let expected_policy = context.config()?.as_ref().map(ExpectedPolicy::from);
+    let reader = args.reader.principal()?;
+    let expected_policy = context.config_for(&reader)?.as_ref().map(ExpectedPolicy::from);
     let request = SearchRequest {
         top_k: args.top_k.into(),
         min_score: args.min_score,
@@ -29,7 +30,7 @@ pub fn run(args: &SearchArgs, context: &mut Context) -> Result<Outcome, Stop> {
         explain: args.explain,
         ..SearchRequest::new(args.query.join(" "))
     };
-    let result = context.open_read_only()?.search(&args.reader.principal()?, &request)?;
+    let result = context.open_read_only()?.search(&reader, &request)?;
     let found = !result.hits.is_empty();
     let (refused, ranks) = (result.refused.len(), result.term_count > 0);
     let unsafe_left = result.unsafe_left;
