@@ -87,8 +87,8 @@ pub(crate) fn statistics(reader: &PostingReader<'_>, classes: &[i64]) -> Result<
     statistics_of(&reader.segments(classes)?)
 }
 
-/// Publishes the chunks that a sync has for one class: `runs`, each with the place of its first chunk among the new ones, and `deaths`
-/// among older chunks.
+/// Publishes the chunks that a sync has for one class: `runs`, each with the place of its first chunk among the new ones,
+/// and `deaths` among older chunks.
 ///
 /// # Errors
 /// [`Error::Damaged`] if the deaths contradict the index; [`Error::Io`] if a run can't be read.

@@ -61,9 +61,9 @@ pub(crate) fn advance(conn: &Connection, class_no: i64, added: u32) -> Result<()
     Ok(())
 }
 
-/// Notes what a generation did to a class, beside what is noted already, and carries the class's digest on: SHA-256 over the one before and, document
-/// by document in order of id, the digest of its change. No number of a generation goes in, so that it does not depend on
-/// what happened to other classes.
+/// Notes what a generation did to a class, beside what is noted already, and carries the class's digest on: SHA-256 over
+/// the one before and, document by document in order of id, the digest of its change. No number of a generation goes in,
+/// so that it does not depend on what happened to other classes.
 pub(crate) fn record(conn: &Connection, class_no: i64, generation: u64, mut change: ClassChange) -> Result<()> {
     let sql = "SELECT digest FROM acl_classes WHERE class_no = ?1";
     let before: String = conn.prepare_cached(sql)?.query_row([class_no], |row| row.get(0))?;
