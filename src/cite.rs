@@ -2,7 +2,9 @@
 
 mod lines;
 
-use crate::access::history::{self, Numbers};
+use std::collections::BTreeMap;
+
+use crate::access::history::Numbers;
 use crate::access::{Scope, Seen};
 use crate::error::{Error, Result};
 use crate::ingest::source::{FileId, SourceReader};
@@ -97,87 +99,16 @@ impl Store {
     /// [`Error::Damaged`] where the store holds other text than the source file that it says is unchanged.
     pub fn cite(&self, principal: &Principal, reference: &str) -> Result<Cited> {
         let (found, numbers) = self.read_as(principal, Seen::Stored, |conn, scope| {
-            let seen = Visible { conn, scope, numbers: Numbers::of(conn, scope)? };
-            let found = if let Some(id) = ChunkId::parse(reference) {
-                seen.find_chunk(reference, id)?
-            } else {
-                let citation = Citation::parse(reference).ok_or_else(|| Error::Invalid {
-                    message: format!("{reference:?} is neither a chunk id nor path#L3-L6"),
-                })?;
-                seen.find_lines(reference, &citation)?
-            };
-            Ok((found, seen.numbers))
+            let seen = Visible::new(conn, scope)?;
+            Ok((seen.find(reference)?, seen.numbers))
         })?;
         match found {
-            Found::Stored(stored) => self.judge(principal, reference, *stored, &numbers),
+            Found::Stored(stored) => {
+                let current = self.source_text(&stored.document)?.map_err(|why| why_unread(principal, why));
+                judge(reference, *stored, &numbers, current)
+            }
             Found::Gone(cited) => Ok(*cited),
         }
-    }
-
-    /// Compares stored lines with the source file as it is now.
-    fn judge(&self, principal: &Principal, reference: &str, stored: Stored, numbers: &Numbers) -> Result<Cited> {
-        let Stored { document, lines, chunk } = stored;
-        let seen = |stored: u64| numbers.seen_in(document.class_generation, stored);
-        let indexed = seen(document.generation_updated);
-        let (text, generation) = match &chunk {
-            Some((row, text)) if Digest::of(text) == row.content => (text.clone(), seen(row.generation_added)),
-            Some(_) => return Err(damaged(reference, "its text does not have its content hash")),
-            None => (lines.text(), indexed),
-        };
-        let current = self.source_text(&document)?;
-        let mut cited = Cited {
-            reference: reference.to_owned(),
-            status: CiteStatus::Current,
-            source_id: Some(document.source_id),
-            path: Some(document.path),
-            lines: Some((lines.first, lines.last())),
-            content_hash: Some(Digest::of(&text)),
-            text: Some(text),
-            generation: Some(generation),
-            generation_deleted: None,
-            detail: "the lines stand in the source file as they were indexed".into(),
-        };
-        let current = match current {
-            Ok(current) => current,
-            Err(message) => {
-                cited.status = CiteStatus::Stale;
-                cited.detail = format!("the source file can't be compared: {}", why_unread(principal, message));
-                return Ok(cited);
-            }
-        };
-        let file: Vec<&str> = lines::split(&current).collect();
-        if Digest::of(&current) == document.content_hash {
-            if let Some((row, text)) = &chunk {
-                let bytes = usize::try_from(row.span.start_byte).ok().zip(usize::try_from(row.span.end_byte).ok());
-                if bytes.and_then(|(start, end)| current.get(start..end)) != Some(text) {
-                    return Err(damaged(reference, "its text is not what its unchanged source file has at its place"));
-                }
-                return Ok(cited);
-            }
-            let verbatim = file.get(lines.first as usize - 1..lines.last() as usize);
-            let verbatim =
-                verbatim.ok_or_else(|| damaged(reference, "its source file has fewer lines than are stored"))?;
-            if !lines.agree_with(verbatim) {
-                return Err(damaged(reference, "the stored lines are not those of their unchanged source file"));
-            }
-            let text = verbatim.join("\n");
-            cited.content_hash = Some(Digest::of(&text));
-            cited.text = Some(text);
-            return Ok(cited);
-        }
-        if lines.stand_at(&file, lines.first) {
-            cited.detail = format!("the source file changed since generation {indexed}, these lines did not");
-        } else if let Some(start) = lines.find(&file) {
-            cited.status = CiteStatus::Moved;
-            cited.lines = Some((start, start + (lines.count - 1)));
-            let (first, last) = (lines.first, lines.last());
-            cited.detail =
-                format!("the source file changed since generation {indexed}; the lines were at L{first}-L{last}");
-        } else {
-            cited.status = CiteStatus::Stale;
-            cited.detail = format!("the source file changed since generation {indexed} and no longer has these lines");
-        }
-        Ok(cited)
     }
 
     /// The document's source file as it is now, or why it can't be read.
@@ -201,25 +132,150 @@ impl Store {
     }
 }
 
+/// Compares stored lines with the source file as it is now, or as why it can't be read.
+fn judge(
+    reference: &str,
+    stored: Stored,
+    numbers: &Numbers,
+    current: std::result::Result<String, String>,
+) -> Result<Cited> {
+    let Stored { document, lines, chunk } = stored;
+    let seen = |stored: u64| numbers.seen_in(document.class_generation, stored);
+    let indexed = seen(document.generation_updated);
+    let (text, generation) = match &chunk {
+        Some((row, text)) if Digest::of(text) == row.content => (text.clone(), seen(row.generation_added)),
+        Some(_) => return Err(damaged(reference, "its text does not have its content hash")),
+        None => (lines.text(), indexed),
+    };
+    let mut cited = Cited {
+        reference: reference.to_owned(),
+        status: CiteStatus::Current,
+        source_id: Some(document.source_id),
+        path: Some(document.path),
+        lines: Some((lines.first, lines.last())),
+        content_hash: Some(Digest::of(&text)),
+        text: Some(text),
+        generation: Some(generation),
+        generation_deleted: None,
+        detail: "the lines stand in the source file as they were indexed".into(),
+    };
+    let current = match current {
+        Ok(current) => current,
+        Err(message) => {
+            cited.status = CiteStatus::Stale;
+            cited.detail = format!("the source file can't be compared: {message}");
+            return Ok(cited);
+        }
+    };
+    let file: Vec<&str> = lines::split(&current).collect();
+    if Digest::of(&current) == document.content_hash {
+        if let Some((row, text)) = &chunk {
+            let bytes = usize::try_from(row.span.start_byte).ok().zip(usize::try_from(row.span.end_byte).ok());
+            if bytes.and_then(|(start, end)| current.get(start..end)) != Some(text) {
+                return Err(damaged(reference, "its text is not what its unchanged source file has at its place"));
+            }
+            return Ok(cited);
+        }
+        let verbatim = file.get(lines.first as usize - 1..lines.last() as usize);
+        let verbatim = verbatim.ok_or_else(|| damaged(reference, "its source file has fewer lines than are stored"))?;
+        if !lines.agree_with(verbatim) {
+            return Err(damaged(reference, "the stored lines are not those of their unchanged source file"));
+        }
+        let text = verbatim.join("\n");
+        cited.content_hash = Some(Digest::of(&text));
+        cited.text = Some(text);
+        return Ok(cited);
+    }
+    if lines.stand_at(&file, lines.first) {
+        cited.detail = format!("the source file changed since generation {indexed}, these lines did not");
+    } else if let Some(start) = lines.find(&file) {
+        cited.status = CiteStatus::Moved;
+        cited.lines = Some((start, start + (lines.count - 1)));
+        let (first, last) = (lines.first, lines.last());
+        cited.detail =
+            format!("the source file changed since generation {indexed}; the lines were at L{first}-L{last}");
+    } else {
+        cited.status = CiteStatus::Stale;
+        cited.detail = format!("the source file changed since generation {indexed} and no longer has these lines");
+    }
+    Ok(cited)
+}
+
 enum Found {
     Stored(Box<Stored>),
     Gone(Box<Cited>),
 }
 
-/// What somebody may read of a snapshot.
-struct Visible<'a> {
+/// What somebody may read of a snapshot: what many look-ups have in common is read once.
+pub(crate) struct Visible<'a> {
     conn: &'a Connection,
     scope: &'a Scope,
     numbers: Numbers,
+    /// The sources that a path may be in, each with the classes that its documents may be in.
+    sources: BTreeMap<String, Vec<i64>>,
 }
 
-impl Visible<'_> {
-    fn document(&self, id: DocumentId) -> Result<Option<(i64, DocumentRow)>> {
-        documents::visible(self.conn, self.scope.classes(), id)
+impl<'a> Visible<'a> {
+    pub(crate) fn new(conn: &'a Connection, scope: &'a Scope) -> Result<Self> {
+        Ok(Self { conn, scope, numbers: Numbers::of(conn, scope)?, sources: scope.classes_of_paths(conn)? })
+    }
+
+    /// The sources that a path may be in, by id.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = &str> {
+        self.sources.keys().map(String::as_str)
+    }
+
+    /// The live document of a source with this path.
+    pub(crate) fn document(&self, source: &str, path: &str) -> Result<Option<(i64, DocumentRow)>> {
+        match self.sources.get(source) {
+            Some(classes) => self.document_in(classes, DocumentId::new(source, path)),
+            None => Ok(None),
+        }
+    }
+
+    fn document_in(&self, classes: &[i64], id: DocumentId) -> Result<Option<(i64, DocumentRow)>> {
+        if self.scope.is_everything() {
+            return documents::by_id(self.conn, id);
+        }
+        documents::visible(self.conn, classes, id)
+    }
+
+    /// What a document of a source with this path was, in words, if it was deleted.
+    pub(crate) fn deleted(&self, source: &str, path: &str) -> Result<Option<String>> {
+        Ok(self.deleted_document("", source, path)?.map(|cited| cited.detail))
+    }
+
+    fn deleted_document(&self, reference: &str, source: &str, path: &str) -> Result<Option<Cited>> {
+        let Some(classes) = self.sources.get(source) else { return Ok(None) };
+        self.gone(reference, classes, &DocumentId::new(source, path).to_string())
+    }
+
+    fn find(&self, reference: &str) -> Result<Found> {
+        if let Some(id) = ChunkId::parse(reference) {
+            return self.find_chunk(reference, id);
+        }
+        let citation = Citation::parse(reference)
+            .ok_or_else(|| Error::Invalid { message: format!("{reference:?} is neither a chunk id nor path#L3-L6") })?;
+        self.find_lines(reference, &citation)
+    }
+
+    /// Looks a reference up, and has `read` read the source file of what it is.
+    pub(crate) fn cite(
+        &self,
+        reference: &str,
+        read: impl FnOnce(&DocumentRow) -> Result<std::result::Result<String, String>>,
+    ) -> Result<Cited> {
+        match self.find(reference)? {
+            Found::Stored(stored) => {
+                let current = read(&stored.document)?;
+                judge(reference, *stored, &self.numbers, current)
+            }
+            Found::Gone(cited) => Ok(*cited),
+        }
     }
 
     fn find_chunk(&self, reference: &str, id: ChunkId) -> Result<Found> {
-        if let Some((number, document)) = self.document(id.document)?
+        if let Some((number, document)) = self.document_in(self.scope.classes(), id.document)?
             && let Some(row) = chunks::by_id(self.conn, number, id)?
         {
             let text = chunks::text(self.conn, row.chunk_no)?;
@@ -230,28 +286,25 @@ impl Visible<'_> {
             lines.add(row.span.start_line, &text);
             return Ok(Found::Stored(Box::new(Stored { document, lines, chunk: Some((row, text)) })));
         }
-        Ok(Found::Gone(Box::new(self.gone(reference, &id.to_string())?)))
+        Ok(Found::Gone(Box::new(match self.gone(reference, self.scope.classes(), &id.to_string())? {
+            Some(deleted) => deleted,
+            None => self.unknown(reference)?,
+        })))
     }
 
     fn find_lines(&self, reference: &str, citation: &Citation) -> Result<Found> {
-        let sources = self.scope.sources_of_paths(self.conn)?;
-        let mut candidates: Vec<(&str, &str)> =
-            sources.iter().map(|source| (source.as_str(), citation.path.as_str())).collect();
+        let mut candidates: Vec<(&str, &str)> = self.sources().map(|source| (source, citation.path.as_str())).collect();
         if let Some((source, path)) = citation.path.split_once(':')
-            && sources.iter().any(|known| known == source)
+            && self.sources.contains_key(source)
         {
             candidates.push((source, path));
         }
         let mut found = Vec::new();
         let mut deleted = None;
         for (source, path) in candidates {
-            let id = DocumentId::new(source, path);
-            if let Some(document) = self.document(id)? {
+            if let Some(document) = self.document(source, path)? {
                 found.push(document);
-                continue;
-            }
-            let cited = self.gone(reference, &id.to_string())?;
-            if cited.status == CiteStatus::Deleted {
+            } else if let Some(cited) = self.deleted_document(reference, source, path)? {
                 deleted = Some(cited);
             }
         }
@@ -262,11 +315,13 @@ impl Visible<'_> {
             return Err(Error::Invalid { message });
         }
         let Some((number, document)) = found.pop() else {
-            let unknown = self.gone(reference, "")?;
-            return Ok(Found::Gone(Box::new(deleted.unwrap_or(unknown))));
+            return Ok(Found::Gone(Box::new(match deleted {
+                Some(deleted) => deleted,
+                None => self.unknown(reference)?,
+            })));
         };
         if citation.end_line > document.lines {
-            let mut unknown = self.gone(reference, "")?;
+            let mut unknown = self.unknown(reference)?;
             unknown.detail = format!("{} had {} lines when it was indexed", document.path, document.lines);
             return Ok(Found::Gone(Box::new(unknown)));
         }
@@ -279,9 +334,9 @@ impl Visible<'_> {
         Ok(Found::Stored(Box::new(Stored { document, lines, chunk: None })))
     }
 
-    /// What tombstones say of an id that is not live.
-    fn gone(&self, reference: &str, id: &str) -> Result<Cited> {
-        let mut cited = Cited {
+    /// What is said of a reference that nothing has, or had.
+    fn unknown(&self, reference: &str) -> Result<Cited> {
+        Ok(Cited {
             reference: reference.to_owned(),
             status: CiteStatus::Unknown,
             source_id: None,
@@ -289,21 +344,28 @@ impl Visible<'_> {
             lines: None,
             text: None,
             content_hash: None,
-            generation: history::newest(self.conn, self.scope)?,
+            generation: self.numbers.newest(self.conn)?,
             generation_deleted: None,
             detail: "nothing in the store has this reference".into(),
-        };
-        if let Some(tombstone) = tombstones::latest(self.conn, self.scope.classes(), id)? {
-            let deleted = self.numbers.seen(tombstone.generation_deleted);
-            cited.status = CiteStatus::Deleted;
-            cited.source_id = Some(tombstone.source_id);
-            cited.path = Some(tombstone.path);
-            cited.content_hash = Digest::parse(&tombstone.content_hash);
-            cited.generation = Some(self.numbers.seen_in(tombstone.class_generation, tombstone.generation_added));
-            cited.generation_deleted = Some(deleted);
-            cited.detail = format!("deleted in generation {deleted}: {}", tombstone.reason.replace('_', " "));
-        }
-        Ok(cited)
+        })
+    }
+
+    /// What tombstones in these classes say of an id that is not live.
+    fn gone(&self, reference: &str, classes: &[i64], id: &str) -> Result<Option<Cited>> {
+        let Some(tombstone) = tombstones::latest(self.conn, classes, id)? else { return Ok(None) };
+        let deleted = self.numbers.seen(tombstone.generation_deleted);
+        Ok(Some(Cited {
+            reference: reference.to_owned(),
+            status: CiteStatus::Deleted,
+            source_id: Some(tombstone.source_id),
+            path: Some(tombstone.path),
+            lines: None,
+            text: None,
+            content_hash: Digest::parse(&tombstone.content_hash),
+            generation: Some(self.numbers.seen_in(tombstone.class_generation, tombstone.generation_added)),
+            generation_deleted: Some(deleted),
+            detail: format!("deleted in generation {deleted}: {}", tombstone.reason.replace('_', " ")),
+        }))
     }
 }
 

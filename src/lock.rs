@@ -13,6 +13,7 @@ mod types;
 
 use std::path::{Path, PathBuf};
 
+use crate::access::Seen;
 use crate::cite::CiteStatus;
 use crate::error::{Error, Failure, Result};
 use crate::ingest::source::{FileId, Selection, SourceReader};
@@ -64,8 +65,13 @@ impl Store {
     /// [`Error::Refused`] where a folder can't be opened or its lock is not to be replaced, [`Error::Invalid`] where its
     /// lock can't be read, [`Error::Io`] where a lock can't be written.
     pub fn lock_citations(&self, principal: &Principal, folders: &[PathBuf]) -> Result<LockReport> {
+        self.read_as(principal, Seen::Stored, |conn, scope| {
+            self.lock_all(&mut Places::new(self, principal, conn, scope)?, folders)
+        })
+    }
+
+    fn lock_all(&self, places: &mut Places<'_>, folders: &[PathBuf]) -> Result<LockReport> {
         let mut report = LockReport::default();
-        let mut places = Places::new(self, principal)?;
         for folder in folders {
             let prose = self.prose(folder, &mut report)?;
             let old = match file::read(folder, &prose.reader) {
@@ -80,7 +86,7 @@ impl Store {
                 for mention in &document.mentions {
                     let mut link = link(folder, &document.path, mention);
                     let key = (document.path.clone(), mention.written.clone());
-                    if let Some(entry) = locked(mention, &base, &mut places, &mut link)? {
+                    if let Some(entry) = locked(mention, &base, places, &mut link)? {
                         lock.insert(key, entry);
                     } else if link.status != LinkStatus::Unlocked
                         && let Some(entry) = old.get(&key)
@@ -103,8 +109,19 @@ impl Store {
     /// [`Error::NotFound`] where a folder has no lock, [`Error::Invalid`] where it can't be read; [`Error::Refused`] with
     /// `document_changed` where a document changed while it was to be rewritten, [`Error::Io`] where it can't be.
     pub fn check_citations(&self, principal: &Principal, folders: &[PathBuf], reanchor: bool) -> Result<LockReport> {
+        self.read_as(principal, Seen::Stored, |conn, scope| {
+            let report = self.check_all(&mut Places::new(self, principal, conn, scope)?, folders, reanchor)?;
+            if report.reanchored.is_empty() {
+                return Ok(report);
+            }
+            // A document that was rewritten may itself be cited.
+            let after = self.check_all(&mut Places::new(self, principal, conn, scope)?, folders, false)?;
+            Ok(LockReport { reanchored: report.reanchored, ..after })
+        })
+    }
+
+    fn check_all(&self, places: &mut Places<'_>, folders: &[PathBuf], reanchor: bool) -> Result<LockReport> {
         let mut report = LockReport::default();
-        let mut places = Places::new(self, principal)?;
         for folder in folders {
             let prose = self.prose(folder, &mut report)?;
             let (lock, unfinished) = file::read(folder, &prose.reader)?;
@@ -114,7 +131,7 @@ impl Store {
                 for mention in &document.mentions {
                     let mut link = link(folder, &document.path, mention);
                     let entry = lock.get(&(document.path.clone(), mention.written.clone()));
-                    judge(mention, entry, &base, &mut places, &mut link)?;
+                    judge(mention, entry, &base, places, &mut link)?;
                     report.links.push(link);
                 }
             }
@@ -126,11 +143,7 @@ impl Store {
                 report.links.extend(unused(folder, &prose, &lock));
             }
         }
-        if report.reanchored.is_empty() {
-            return Ok(report);
-        }
-        // A document that was rewritten may itself be cited.
-        Ok(LockReport { reanchored: report.reanchored, ..self.check_citations(principal, folders, false)? })
+        Ok(report)
     }
 
     /// The Markdown files of a folder.

@@ -68,6 +68,14 @@ impl Numbers {
         Ok(Self { stored })
     }
 
+    /// The number of the newest generation that a reader sees, as [`newest`] says.
+    pub(crate) fn newest(&self, conn: &Connection) -> Result<Option<u64>> {
+        match &self.stored {
+            None => Ok(generations::head(conn)?.map(|head| head.number)),
+            Some(all) => Ok(Some(all.len() as u64).filter(|&number| number > 0)),
+        }
+    }
+
     /// The number under which a reader sees a stored generation: that of the newest one, not after it, which changed
     /// what they may read. What is older than all of these came to them with the first.
     pub(crate) fn seen(&self, stored: u64) -> u64 {

@@ -1,5 +1,7 @@
 //! From a principal to the classes that they may read.
 
+use std::collections::BTreeMap;
+
 use crate::error::{Error, Result};
 use crate::model::rule::{Member, Rule, written};
 use crate::model::{Digest, DigestBuilder, Principal, Who};
@@ -100,6 +102,19 @@ impl Scope {
             ids.dedup();
         }
         Ok(ids)
+    }
+
+    /// Those sources, each with the numbers of the classes that its documents may be in.
+    pub(crate) fn classes_of_paths(&self, conn: &Connection) -> Result<BTreeMap<String, Vec<i64>>> {
+        let unruled: Vec<i64> = self.numbers.first().filter(|&&class_no| class_no == 0).copied().into_iter().collect();
+        let sources = self.sources_of_paths(conn)?.into_iter();
+        let mut classes: BTreeMap<String, Vec<i64>> = sources.map(|source| (source, unruled.clone())).collect();
+        for class in &self.classes {
+            if let Some(own) = classes.get_mut(&class.source_id) {
+                own.push(class.class_no);
+            }
+        }
+        Ok(classes)
     }
 
     /// The sources that have classes in it, by id, each once.

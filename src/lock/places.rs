@@ -6,12 +6,14 @@ use std::path::{Component, Path, PathBuf};
 
 use super::lines::SourceFile;
 use super::mentions::Mention;
-use crate::access::Seen;
-use crate::cite::{CiteStatus, why_unread};
-use crate::error::Result;
-use crate::model::{DocumentId, Principal};
+use crate::access::Scope;
+use crate::cite::{CiteStatus, Visible, why_unread};
+use crate::error::{Error, Result};
+use crate::ingest::source::SourceReader;
+use crate::model::Principal;
 use crate::store::documents::DocumentRow;
-use crate::store::{Store, documents, sources};
+use crate::store::sources::SourceRow;
+use crate::store::{Connection, Store, sources};
 use crate::sync::stored_root;
 
 /// What a citation points to.
@@ -26,8 +28,12 @@ pub(super) enum Target {
 pub(super) struct Places<'a> {
     store: &'a Store,
     principal: &'a Principal,
+    seen: Visible<'a>,
     /// Each source with its folder, where that is there.
     sources: Vec<(String, Option<PathBuf>)>,
+    rows: HashMap<String, SourceRow>,
+    /// What reads the files of each source, or why its folder can't be opened.
+    readers: HashMap<String, std::result::Result<SourceReader, String>>,
     files: HashMap<(String, String), std::result::Result<SourceFile, String>>,
     /// What lines came to that were cited before.
     cited: HashMap<(String, (u32, u32)), Standing>,
@@ -37,16 +43,24 @@ pub(super) struct Places<'a> {
 pub(super) type Standing = (CiteStatus, Option<(u32, u32)>, String);
 
 impl<'a> Places<'a> {
-    pub(super) fn new(store: &'a Store, principal: &'a Principal) -> Result<Self> {
+    pub(super) fn new(
+        store: &'a Store,
+        principal: &'a Principal,
+        conn: &'a Connection,
+        scope: &'a Scope,
+    ) -> Result<Self> {
         let folder = store.path().parent().unwrap_or(Path::new("/")).to_owned();
-        let rows = store.read_as(principal, Seen::Stored, |conn, scope| {
-            let ids = scope.sources_of_paths(conn)?;
-            let rows = ids.iter().map(|source| sources::by_id(conn, source));
-            Ok(rows.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect::<Vec<_>>())
-        })?;
-        let root = |row| stored_root(&folder, row).ok().and_then(|root| root.canonicalize().ok());
-        let sources = rows.iter().map(|(_, row)| (row.source_id.clone(), root(row))).collect();
-        Ok(Self { store, principal, sources, files: HashMap::new(), cited: HashMap::new() })
+        let seen = Visible::new(conn, scope)?;
+        let mut rows = HashMap::new();
+        let mut sources = Vec::new();
+        for source in seen.sources() {
+            let Some((_, row)) = sources::by_id(conn, source)? else { continue };
+            let root = stored_root(&folder, &row).ok().and_then(|root| root.canonicalize().ok());
+            sources.push((source.to_owned(), root));
+            rows.insert(source.to_owned(), row);
+        }
+        let (readers, files, cited) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Ok(Self { store, principal, seen, sources, rows, readers, files, cited })
     }
 
     /// What a citation in a document of `folder` points to. A link is first read as the browser reads it, from its
@@ -57,13 +71,10 @@ impl<'a> Places<'a> {
             for candidates in [self.beside(mention, path, folder), self.named(path)] {
                 let mut found = Vec::new();
                 for (source, path) in &candidates {
-                    let id = DocumentId::new(source, path);
-                    if let Some(row) = self.document(id)? {
+                    if let Some((_, row)) = self.seen.document(source, path)? {
                         found.push(row);
                     } else if gone.is_none() {
-                        let cited =
-                            self.store.cite(self.principal, &format!("{source}:{path}#L{}", mention.lines.0))?;
-                        gone = (cited.status == CiteStatus::Deleted).then_some(cited.detail);
+                        gone = self.seen.deleted(source, path)?;
                     }
                 }
                 if found.len() > 1 {
@@ -82,12 +93,6 @@ impl<'a> Places<'a> {
         })
     }
 
-    fn document(&self, id: DocumentId) -> Result<Option<DocumentRow>> {
-        self.store.read_as(self.principal, Seen::Stored, |conn, scope| {
-            Ok(documents::visible(conn, scope.classes(), id)?.map(|(_, row)| row))
-        })
-    }
-
     /// What a link destination means as a path from its document's folder on: at most one document.
     fn beside(&self, mention: &Mention, path: &str, folder: &Path) -> Vec<(String, String)> {
         if !mention.is_link {
@@ -100,10 +105,7 @@ impl<'a> Places<'a> {
             Some((source.clone(), path.to_owned()))
         });
         // Where one source lies in another, both have the same file.
-        let known = |it: &(String, String)| {
-            let id = DocumentId::new(&it.0, &it.1);
-            self.document(id).is_ok_and(|row| row.is_some())
-        };
+        let known = |it: &(String, String)| self.seen.document(&it.0, &it.1).is_ok_and(|row| row.is_some());
         let below: Vec<_> = below.collect();
         below.iter().find(|it| known(it)).or(below.first()).cloned().into_iter().collect()
     }
@@ -124,14 +126,30 @@ impl<'a> Places<'a> {
     /// The source file of a document as it is now, or why it can't be read.
     pub(super) fn file(&mut self, row: &DocumentRow) -> Result<std::result::Result<&mut SourceFile, &str>> {
         let key = (row.source_id.clone(), row.path.clone());
-        let file = match self.files.entry(key) {
+        if !self.files.contains_key(&key) {
+            let text = self.text(row)?;
+            self.files.insert(key.clone(), text.map(|text| SourceFile::new(&text)));
+        }
+        let file = self.files.get_mut(&key);
+        let file = file.ok_or_else(|| Error::Damaged { detail: format!("{} was not read", row.path) })?;
+        Ok(file.as_mut().map_err(|why| why.as_str()))
+    }
+
+    fn text(&mut self, row: &DocumentRow) -> Result<std::result::Result<String, String>> {
+        let reader = match self.readers.entry(row.source_id.clone()) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let text = self.store.source_text(row)?.map_err(|why| why_unread(self.principal, why));
-                new.insert(text.map(|text| SourceFile::new(&text)))
+                let source = self.rows.get(&row.source_id);
+                let source = source
+                    .ok_or_else(|| Error::Damaged { detail: format!("the source of {} is not stored", row.path) })?;
+                new.insert(self.store.reader_of(source)?.map_err(|error| error.to_string()))
             }
         };
-        Ok(file.as_mut().map_err(|why| why.as_str()))
+        let read = match reader {
+            Ok(reader) => reader.read(&row.path).map(|read| read.text).map_err(|failure| failure.message),
+            Err(why) => Err(why.clone()),
+        };
+        Ok(read.map_err(|why| why_unread(self.principal, why)))
     }
 
     /// Whether lines of a document stand in its source file as the store has them.
@@ -146,7 +164,9 @@ impl<'a> Places<'a> {
         if let Some(known) = self.cited.get(&key) {
             return Ok(known.clone());
         }
-        let cited = self.store.cite(self.principal, &format!("{}#L{}-L{}", key.0, lines.0, lines.1))?;
+        let current = self.text(row)?;
+        let reference = format!("{}#L{}-L{}", key.0, lines.0, lines.1);
+        let cited = self.seen.cite(&reference, |_| Ok(current))?;
         let standing = (cited.status, cited.lines, cited.detail);
         self.cited.insert(key, standing.clone());
         Ok(standing)

@@ -44,3 +44,40 @@ fn promise_02_the_number_of_a_class_costs_nothing(#[case] documents: usize) {
         assert!(steps(before, documents) == expected, "{before} hidden classes before");
     }
 }
+
+/// What the citations of a page cost in a store of `sources` sources with two rules each. None of them means anything.
+fn citations(sources: usize, citations: usize, reader: &Principal) -> Vec<Ran> {
+    watch(|| ());
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut yaml = String::from("sources:\n");
+    for source in 0..sources {
+        writeln!(yaml, "  - {{id: s{source}, path: s{source}}}").expect("text grows");
+        write(&folder.path().join(format!("s{source}/a.md")), b"# Keys\n\nRotate a key.\n");
+        write(&folder.path().join(format!("s{source}/b.md")), b"---\ngroups: [us]\n---\n# Locks\n\nOil a lock.\n");
+    }
+    let prose: String = (0..citations).map(|number| format!("See nothing{number}.md#L3.\n\n")).collect();
+    write(&folder.path().join("prose/page.md"), prose.as_bytes());
+    let store = Store::open_or_create(folder.path().join("ragdb.db")).expect("a store");
+    let config = Config::from_yaml(&yaml, folder.path().join("ragdb.yaml")).expect("a configuration");
+    store.sync(&SyncRequest { sources: SyncSources::Config(config), ..SyncRequest::default() }).expect("it syncs");
+    let folders = [folder.path().join("prose")];
+    let (report, ran) = watch(|| store.lock_citations(reader, &folders).expect("it locks"));
+    assert_eq!(report.links.len(), citations);
+    ran
+}
+
+/// A path is looked for in each source, there in its own classes, and what is true of the whole store is read once.
+#[rstest]
+#[case::of_the_operator(Principal::operator())]
+#[case::of_a_reader(Principal::new("", "ann").and_then(|ann| ann.with_group("us")).unwrap())]
+fn a_citation_costs_each_class_once(#[case] reader: Principal) {
+    let looked_up = |ran: &[Ran]| {
+        let of_documents = |ran: &&Ran| ran.sql.contains("documents d") || ran.sql.contains("tombstones t");
+        ran.iter().filter(of_documents).map(|ran| ran.steps).sum::<i64>()
+    };
+    let [few, many] = [4, 16].map(|sources| citations(sources, 20, &reader));
+    assert!(looked_up(&few) > 0);
+    assert!(looked_up(&many) < 6 * looked_up(&few), "{} {}", looked_up(&few), looked_up(&many));
+    let once = |ran: &[Ran]| ran.iter().filter(|ran| looked_up(std::slice::from_ref(ran)) == 0).count();
+    assert_eq!(once(&citations(4, 1, &reader)), once(&citations(4, 20, &reader)));
+}
