@@ -483,7 +483,8 @@ CREATE TABLE answers (
   unverified_source INTEGER NOT NULL CHECK (unverified_source IN (0, 1)),  -- 1: something was verified by the stored text alone
   stop_reason TEXT,  -- how `ragdb answer` ended
   calls INTEGER,  -- how often `ragdb answer` searched
-  text TEXT NOT NULL  -- what was published: verified claims and nothing else
+  text TEXT NOT NULL,  -- what was published: verified claims and nothing else
+  judged_by TEXT NOT NULL DEFAULT ''  -- SHA-256 over tenant and subject of who had it judged, as in runs
 ) STRICT;
 
 CREATE INDEX answers_by_run ON answers (run_id);

@@ -147,6 +147,7 @@ ALTER TABLE runs ADD COLUMN scope_digest TEXT NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN as_of TEXT NOT NULL DEFAULT '';
 ALTER TABLE runs ADD COLUMN seen_generation INTEGER;
 ALTER TABLE runs ADD COLUMN seen_epoch INTEGER;
+ALTER TABLE answers ADD COLUMN judged_by TEXT NOT NULL DEFAULT '';
 CREATE INDEX runs_by_principal ON runs (principal_digest, run_id);
 CREATE INDEX runs_by_age ON runs (principal_digest);
 

@@ -152,6 +152,7 @@ pub(crate) fn insert(tx: &Connection, principal: &Principal, record: &AnswerReco
     }
     let row = AnswerRow {
         run_id: &verification.run_id,
+        judged_by: &principal.identity().to_string(),
         created_at: &settings::now(),
         generation: stored_generation(tx, verification)?,
         synthesiser,

@@ -10,6 +10,8 @@ use crate::model::Span;
 /// A row of `answers`.
 pub(crate) struct AnswerRow<'a> {
     pub run_id: &'a str,
+    /// The digest of who had it judged.
+    pub judged_by: &'a str,
     pub created_at: &'a str,
     pub generation: u64,
     pub synthesiser: &'a str,
@@ -23,8 +25,8 @@ pub(crate) struct AnswerRow<'a> {
 /// Adds an answer and returns its id, which is random.
 pub(crate) fn insert(conn: &Connection, row: &AnswerRow<'_>) -> Result<String> {
     let sql = "INSERT INTO answers (answer_id, run_id, created_at, generation, synthesiser, passed, unverified_source, \
-               stop_reason, calls, text) \
-               VALUES (lower(hex(randomblob(16))), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9) RETURNING answer_id";
+               stop_reason, calls, text, judged_by) \
+               VALUES (lower(hex(randomblob(16))), ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) RETURNING answer_id";
     let values = params![
         row.run_id,
         row.created_at,
@@ -34,7 +36,8 @@ pub(crate) fn insert(conn: &Connection, row: &AnswerRow<'_>) -> Result<String> {
         row.unverified_source,
         row.stop_reason,
         row.calls,
-        row.text
+        row.text,
+        row.judged_by,
     ];
     Ok(conn.prepare_cached(sql)?.query_row(values, |row| row.get(0))?)
 }
@@ -202,14 +205,14 @@ pub(crate) struct AnswerLine {
 }
 
 /// Answers `a` with their runs `r`, and the values of the statement's parameters: a limit, and whose runs where that is
-/// one's.
+/// one's: of these the answers that they had judged themselves.
 fn answers_of(of: &Of, limit: i64) -> (&'static str, Vec<Value>) {
     match of {
         Of::Anyone(_) => ("answers a JOIN runs r ON 0", vec![limit.into()]),
         Of::Everybody => ("answers a JOIN runs r USING (run_id)", vec![limit.into()]),
         Of::One(digest) => (
             "(SELECT run_id, query FROM runs INDEXED BY runs_by_principal WHERE principal_digest = ?2) r \
-             CROSS JOIN answers a USING (run_id)",
+             CROSS JOIN answers a ON a.run_id = r.run_id AND a.judged_by = ?2",
             vec![limit.into(), digest.clone().into()],
         ),
     }

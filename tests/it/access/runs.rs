@@ -110,6 +110,21 @@ fn a_run_of_anyone_is_found_by_its_whole_id_alone() {
 }
 
 #[test]
+fn an_answer_is_listed_to_whom_had_it_judged() {
+    let house = house();
+    let (store, operator) = (house.store(), Principal::operator());
+    let run = recorded(&store, &alice());
+    let verification = verified(&store, &operator, &run);
+    let record = AnswerRecord { verification: &verification, synthesiser: "external", stop_reason: None, calls: None };
+    store.record_answer(&operator, &record).expect("it is kept");
+    house.remove("staff/keys.md");
+    house.write("staff/locks.md", "# Locks\n\nA lock has a key.\n");
+    house.sync();
+    assert!(store.answers(&alice(), 10).unwrap().is_empty() && store.impact(&alice()).unwrap().is_empty());
+    assert_eq!((store.answers(&operator, 10).unwrap().len(), store.impact(&operator).unwrap().len()), (1, 1));
+}
+
+#[test]
 fn runs_are_found_by_an_index() {
     let house = house();
     let store = house.store();
