@@ -52,8 +52,15 @@ pub struct Verification {
 }
 
 /// The stored number of a generation. Who does not read everything is not told it, so that its `Debug` has none.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
+/// Nor does it make two verifications differ.
+#[derive(Clone, Copy, Default)]
 pub(crate) struct StoredNumber(pub Option<u64>);
+
+impl PartialEq for StoredNumber {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
 
 impl fmt::Debug for StoredNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -44,7 +44,7 @@ use super::{Desk, known};
 #[case::the_nonce_of_a_run("UPDATE runs SET nonce = '00112233445566778899aabbccddeeff'")]
 #[case::the_prompt_of_a_run("UPDATE runs SET prompt_hash = printf('%064d', 0)")]
 #[case::the_limits_of_a_run("UPDATE runs SET settings = json_set(settings, '$.top_k', 9)")]
-#[case::the_epoch_of_a_run("UPDATE runs SET acl_epoch = 3")]
+#[case::the_epoch_of_a_run("UPDATE runs SET acl_epoch = 3, seen_epoch = 3")]
 #[case::the_generation_of_a_run("UPDATE runs SET seen_generation = 9")]
 #[case::what_its_reader_could_read("UPDATE runs SET scope_digest = printf('%064d', 0)")]
 #[case::a_row_that_cant_be_read("UPDATE runs SET settings = '[]'")]
