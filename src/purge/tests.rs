@@ -40,7 +40,8 @@ fn is_there(store: &Store) -> bool {
 
 #[test]
 fn the_next_call_that_writes_finishes_a_purge() {
-    let calls: [(&str, fn(&Store)); 4] = [
+    type Call = (&'static str, fn(&Store));
+    let calls: [Call; 4] = [
         ("sync", |store| assert!(!store.sync(&SyncRequest::default()).unwrap().published)),
         ("optimize", |store| assert_eq!(store.optimize().unwrap().segments_after, 1)),
         ("backup", |store| assert_eq!(store.backup(store.path().with_file_name("copy.db")).unwrap().documents, 1)),

@@ -405,7 +405,7 @@ pub(crate) fn raise(
         let (kind, name) = member.columns();
         serde_json::json!({"tenant": tenant, "kind": kind, "name": name})
     });
-    let concerns = serde_json::Value::from_iter(concerns).to_string();
+    let concerns = concerns.collect::<serde_json::Value>().to_string();
     let sql = "INSERT INTO acl_epochs (epoch, changed_at, reason, concerns) VALUES (?1, ?2, ?3, ?4)";
     conn.prepare_cached(sql)?.execute(params![epoch, settings::now(), reason, concerns])?;
     let mut insert = conn.prepare_cached("INSERT INTO acl_class_epochs (class_no, epoch) VALUES (?1, ?2)")?;

@@ -76,13 +76,11 @@ pub(crate) fn unfinished_purge(conn: &Connection) -> Result<Option<String>> {
 
 /// Sets what [`unfinished_purge`] returns.
 pub(crate) fn write_unfinished_purge(conn: &Connection, left: Option<&str>) -> Result<()> {
-    match left {
-        Some(left) => put(conn, UNFINISHED_PURGE, left),
-        None => {
-            conn.prepare_cached("DELETE FROM settings WHERE key = ?1")?.execute([UNFINISHED_PURGE])?;
-            Ok(())
-        }
+    if let Some(left) = left {
+        return put(conn, UNFINISHED_PURGE, left);
     }
+    conn.prepare_cached("DELETE FROM settings WHERE key = ?1")?.execute([UNFINISHED_PURGE])?;
+    Ok(())
 }
 
 /// The present time in UTC, as RFC 3339 with milliseconds.

@@ -307,22 +307,35 @@ impl Worker<'_> {
         Ok(Parsed { text, hash, front_matter: fields, narrowing, chunked, findings, of_file: None })
     }
 
+    /// The access class that a document belongs to.
+    fn class_key(
+        &self,
+        source: usize,
+        id: DocumentId,
+        narrowing: Narrowing,
+        hash: Digest,
+        stored: Option<&Stored>,
+    ) -> ClassKey {
+        let alone = self.context.alone.contains(&id).then_some(id);
+        let said = ClassKey::new(&self.context.sources[source].config.id, narrowing, alone);
+        let known = stored.filter(|stored| stored.row.content_hash == hash);
+        let known = known.and_then(|stored| self.context.known_keys.get(&stored.row.class_no)).filter(|key| key.kept);
+        match known {
+            // A rollback kept it narrower than it says, and it says nothing else since.
+            Some(known) => {
+                ClassKey { narrowing: access::narrower(&said.narrowing, &known.narrowing), kept: true, ..said }
+            }
+            None => self.context.past.kept(id, said),
+        }
+    }
+
+    #[expect(clippy::too_many_lines, reason = "one document, from its text to its rows, in order")]
     fn compare(&mut self, source: usize, path: String, parsed: Parsed, stored: Option<Stored>) -> Result<Compared> {
         let Parsed { text, hash, front_matter, narrowing, chunked, findings: in_text, of_file } = parsed;
         let declared = &self.context.sources[source];
         let trust = if declared.reviewed.covers(&path) { Trust::Reviewed } else { Trust::None };
         let document_id = DocumentId::new(&declared.config.id, &path);
-        let alone = self.context.alone.contains(&document_id).then_some(document_id);
-        let said = ClassKey::new(&declared.config.id, narrowing, alone);
-        let known = stored.as_ref().filter(|stored| stored.row.content_hash == hash);
-        let known = known.and_then(|stored| self.context.known_keys.get(&stored.row.class_no)).filter(|key| key.kept);
-        let key = match known {
-            // A rollback kept it narrower than it says, and it says nothing else since.
-            Some(known) => {
-                ClassKey { narrowing: access::narrower(&said.narrowing, &known.narrowing), kept: true, ..said }
-            }
-            None => self.context.past.kept(document_id, said),
-        };
+        let key = self.class_key(source, document_id, narrowing, hash, stored.as_ref());
         let class = self.context.keys.number(&key);
         let stays = stored.as_ref().is_some_and(|stored| {
             !self.context.rebuild && self.context.known_keys.get(&stored.row.class_no) == Some(&key)

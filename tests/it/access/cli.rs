@@ -51,7 +51,7 @@ fn each_finds_their_own() {
 #[test]
 fn what_is_wrong_with_the_configuration_is_told_to_the_operator_alone() {
     let project = project();
-    project.write("ragdb.yaml", &SOURCES.replace("groups: [hr]}", "groups: [board]}"));
+    project.write("ragdb.yaml", SOURCES.replace("groups: [hr]}", "groups: [board]}"));
     for verb in [&["search", "key"][..], &["context", "key"], &["answer", "key", "--no-record"]] {
         let told = |reader: &[&str]| project.run(&[verb, reader].concat()).stderr;
         for reader in [&ALICE[..], &ANYONE] {
