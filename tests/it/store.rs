@@ -284,6 +284,7 @@ fn older_store(folder: &Path, version: i64) -> Store {
 #[rstest]
 #[case(1)]
 #[case(2)]
+#[case(3)]
 fn an_older_tools_store_opens_searches_and_migrates(#[case] version: i64) {
     let folder = tempfile::tempdir().unwrap();
     let store = older_store(folder.path(), version);
