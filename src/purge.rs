@@ -201,12 +201,7 @@ fn remove(tx: &Connection, request: &PurgeRequest) -> Result<Purged> {
 
 /// The one document that is meant.
 fn resolve(conn: &Connection, name: &str) -> Result<Named> {
-    let mut found = purges::named(conn, name, None)?;
-    if let Some((source, path)) = name.split_once(':')
-        && found.is_empty()
-    {
-        found = purges::named(conn, path, Some(source))?;
-    }
+    let mut found = purges::named(conn, name)?;
     match found.len() {
         0 => Err(Error::NotFound { what: format!("document {name}, and there was none") }),
         1 => Ok(found.remove(0)),

@@ -88,12 +88,7 @@ fn former(conn: &Connection, name: &str) -> Result<Option<Named>> {
     {
         return Ok(Some(Named::FormerSource(name.to_owned())));
     }
-    let mut found = purges::named(conn, name, None)?;
-    if let Some((source, path)) = name.split_once(':')
-        && found.is_empty()
-    {
-        found = purges::named(conn, path, Some(source))?;
-    }
+    let mut found = purges::named(conn, name)?;
     if found.len() > 1 {
         let names: Vec<&str> = found.iter().map(|it| it.source_id.as_str()).collect();
         let message = format!("{name} stood in the sources {}; write SOURCE:{name}", names.join(" and "));

@@ -17,8 +17,16 @@ pub(crate) struct Named {
     pub path: String,
 }
 
-/// The documents, live or deleted, with this id, or with this path in the source or in any.
-pub(crate) fn named(conn: &Connection, name: &str, source: Option<&str>) -> Result<Vec<Named>> {
+/// The documents, live or deleted, with this id or path; where there is none, with this `SOURCE:path`.
+pub(crate) fn named(conn: &Connection, name: &str) -> Result<Vec<Named>> {
+    let found = named_in(conn, name, None)?;
+    match name.split_once(':') {
+        Some((source, path)) if found.is_empty() => named_in(conn, path, Some(source)),
+        _ => Ok(found),
+    }
+}
+
+fn named_in(conn: &Connection, name: &str, source: Option<&str>) -> Result<Vec<Named>> {
     let sql = "SELECT d.document_id, s.source_id, d.path FROM documents d JOIN sources s USING (source_no) \
                WHERE (d.document_id = ?1 OR d.path = ?1) AND (?2 IS NULL OR s.source_id = ?2) \
                UNION \

@@ -3,7 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::deletion::Burial;
+use super::deletion::{Burial, bury_postings};
 use super::renamed::LeftBehind;
 use super::spool::{ClassRuns, Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument, RunSpool};
 use super::{Planned, PlannedFile, SyncEvent, SyncPlan, SyncReport, UnsafeDocument, Work, failures};
@@ -199,19 +199,17 @@ fn append_segments(
 ) -> Result<()> {
     let mut writer = PostingWriter::new(tx)?;
     let policy = &planned.policy.bm25;
-    let generation = generation.cast_signed();
     for (class, ClassRuns { runs, chunks }) in runs.into_readers()? {
         let class_no = met.get(&class).map(|met| met.class_no);
         let class_no = class_no.ok_or_else(|| Error::Damaged { detail: "a run has chunks of no document".into() })?;
         let first_chunk = classes::next_chunk(tx, class_no)?;
-        let new = NewChunks { class_no, generation, first_chunk, chunks };
+        let new = NewChunks { class_no, generation: generation.cast_signed(), first_chunk, chunks };
         let deaths = deaths.remove(&class_no).unwrap_or_default();
         index::append_segment(&mut writer, new, runs, &deaths, policy)?;
         classes::advance(tx, class_no, chunks)?;
     }
     for (class_no, deaths) in deaths {
-        let new = NewChunks { class_no, generation, first_chunk: classes::next_chunk(tx, class_no)?, chunks: 0 };
-        index::append_segment::<std::io::Empty>(&mut writer, new, Vec::new(), &deaths, policy)?;
+        bury_postings(tx, &mut writer, class_no, generation, &deaths, policy)?;
     }
     Ok(())
 }

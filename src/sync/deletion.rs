@@ -4,6 +4,7 @@
 use crate::error::{Error, Result};
 use crate::index::{self, Deaths, NewChunks};
 use crate::lexicon::{LEXER_VERSION, Lexer, TermCounts};
+use crate::model::{Bm25Policy, Policy};
 use crate::store::chunks::{self, ChunkRow};
 use crate::store::classes::{self, ClassChange};
 use crate::store::documents::{self, DocumentRow};
@@ -85,14 +86,13 @@ impl Burial<'_> {
 pub(crate) fn publish(tx: &Connection, document_no: i64, reason: Reason) -> Result<Generation> {
     let nothing = || Error::Damaged { detail: "there is a document, and no generation".into() };
     let parent = generations::head(tx)?.ok_or_else(nothing)?;
-    let policy = settings::policy(tx)?.ok_or_else(nothing)?;
-    if policy.lexer_version != LEXER_VERSION {
-        let detail = format!("lexer_version is {} in the store and {LEXER_VERSION} here", policy.lexer_version);
-        return Err(Error::PolicyMismatch { detail });
-    }
+    let policy = policy_of_postings(tx)?.ok_or_else(nothing)?;
     let row = documents::by_number(tx, document_no)?;
     let rows = chunks::of_document(tx, document_no)?;
-    let deaths = deaths(tx, &row, &rows)?;
+    let mut deaths = Deaths::default();
+    for_each_indexed(tx, &row, &rows, |_, chunk, counts| {
+        deaths.add(chunk.chunk_no, counts.length(), counts.iter());
+    })?;
     let number = parent.number + 1;
     let mut generation = Generation {
         number,
@@ -112,14 +112,7 @@ pub(crate) fn publish(tx: &Connection, document_no: i64, reason: Reason) -> Resu
         sources::insert_failure(tx, number, &source_id, &path, &code, &message)?;
     }
     let change = Burial { tx, generation: number, reason }.document(document_no, &row, &rows)?;
-    let new = NewChunks {
-        class_no: row.class_no,
-        generation: number.cast_signed(),
-        first_chunk: classes::next_chunk(tx, row.class_no)?,
-        chunks: 0,
-    };
-    let mut writer = PostingWriter::new(tx)?;
-    index::append_segment::<std::io::Empty>(&mut writer, new, Vec::new(), &deaths, &policy.bm25)?;
+    bury_postings(tx, &mut PostingWriter::new(tx)?, row.class_no, number, &deaths, &policy.bm25)?;
     let of_class = ClassChange {
         documents: generation.documents,
         chunks: generation.chunks,
@@ -132,13 +125,47 @@ pub(crate) fn publish(tx: &Connection, document_no: i64, reason: Reason) -> Resu
     Ok(generation)
 }
 
-/// The postings of a document's chunks.
-fn deaths(tx: &Connection, row: &DocumentRow, rows: &[ChunkRow]) -> Result<Deaths> {
-    let (mut lexer, mut counts, mut deaths) = (Lexer::new(), TermCounts::new(), Deaths::default());
-    for chunk in rows.iter().filter(|chunk| chunk.is_indexed()) {
-        let text = chunks::text(tx, chunk.chunk_no)?;
-        lexer.chunk_terms(&row.title, &chunk.headings()?, &text, &mut counts);
-        deaths.add(chunk.chunk_no, counts.length(), counts.iter());
+/// The policy that the postings were made under; `None` before the first sync.
+///
+/// # Errors
+/// [`Error::PolicyMismatch`] where another version of the lexer made them: those of a stored text can't be told then.
+pub(super) fn policy_of_postings(tx: &Connection) -> Result<Option<Policy>> {
+    let policy = settings::policy(tx)?;
+    if let Some(Policy { lexer_version, .. }) = policy
+        && lexer_version != LEXER_VERSION
+    {
+        let detail = format!("lexer_version is {lexer_version} in the store and {LEXER_VERSION} here");
+        return Err(Error::PolicyMismatch { detail });
     }
-    Ok(deaths)
+    Ok(policy)
+}
+
+/// Calls `each` with those of a document's stored chunks that have postings: with their places in `rows` and their terms.
+pub(super) fn for_each_indexed(
+    tx: &Connection,
+    document: &DocumentRow,
+    rows: &[ChunkRow],
+    mut each: impl FnMut(u32, &ChunkRow, &TermCounts),
+) -> Result<()> {
+    let (mut lexer, mut counts) = (Lexer::new(), TermCounts::new());
+    for (place, chunk) in (0..).zip(rows).filter(|(_, chunk)| chunk.is_indexed()) {
+        let text = chunks::text(tx, chunk.chunk_no)?;
+        lexer.chunk_terms(&document.title, &chunk.headings()?, &text, &mut counts);
+        each(place, chunk, &counts);
+    }
+    Ok(())
+}
+
+/// Takes chunks that died out of the postings of their class, which gets no new ones.
+pub(super) fn bury_postings(
+    tx: &Connection,
+    writer: &mut PostingWriter<'_>,
+    class_no: i64,
+    generation: u64,
+    deaths: &Deaths,
+    policy: &Bm25Policy,
+) -> Result<()> {
+    let first_chunk = classes::next_chunk(tx, class_no)?;
+    let none = NewChunks { class_no, generation: generation.cast_signed(), first_chunk, chunks: 0 };
+    index::append_segment::<std::io::Empty>(writer, none, Vec::new(), deaths, policy)
 }

@@ -1,12 +1,12 @@
 //! A document moves to another access class outside a sync: its chunks get numbers and postings there.
 
+use super::deletion::{bury_postings, for_each_indexed, policy_of_postings};
 use crate::error::{Error, Result};
 use crate::index::{self, Deaths, NewChunks, RunBuilder, RunReader};
-use crate::lexicon::{Lexer, TermCounts};
 use crate::store::classes::{self, ClassChange};
 use crate::store::postings::PostingWriter;
 use crate::store::record::DocumentChange;
-use crate::store::{Connection, chunks, documents, generations, settings, tombstones};
+use crate::store::{Connection, chunks, documents, generations, tombstones};
 
 /// Moves a document to a class, inside the caller's write transaction. Texts, ids and generations stay as they are, and so
 /// does what generations are noted to have done.
@@ -18,36 +18,25 @@ pub(crate) fn reclass(tx: &Connection, document_no: i64, class_no: i64) -> Resul
     if row.class_no == class_no {
         return Ok(());
     }
-    let (Some(policy), Some(head)) = (settings::policy(tx)?, generations::head(tx)?) else {
+    let (Some(policy), Some(head)) = (policy_of_postings(tx)?, generations::head(tx)?) else {
         return Err(Error::Damaged { detail: format!("document {} is of no generation", row.document_id) });
     };
-    if policy.lexer_version != crate::LEXER_VERSION {
-        let detail =
-            format!("lexer_version is {} in the store and {} here", policy.lexer_version, crate::LEXER_VERSION);
-        return Err(Error::PolicyMismatch { detail });
-    }
     let first_chunk = classes::next_chunk(tx, class_no)?;
-    let (mut lexer, mut counts) = (Lexer::new(), TermCounts::new());
-    let (mut run, mut deaths, mut number) = (RunBuilder::new(), Deaths::default(), 0);
-    let mut ids = Vec::new();
-    for chunk in chunks::of_document(tx, document_no)? {
-        if chunk.is_indexed() {
-            let text = chunks::text(tx, chunk.chunk_no)?;
-            lexer.chunk_terms(&row.title, &chunk.headings()?, &text, &mut counts);
-            run.add(number, counts.length(), counts.iter());
-            deaths.add(chunk.chunk_no, counts.length(), counts.iter());
-        }
+    let rows = chunks::of_document(tx, document_no)?;
+    let (mut run, mut deaths) = (RunBuilder::new(), Deaths::default());
+    for_each_indexed(tx, &row, &rows, |place, chunk, counts| {
+        run.add(place, counts.length(), counts.iter());
+        deaths.add(chunk.chunk_no, counts.length(), counts.iter());
+    })?;
+    let mut number = 0;
+    for chunk in &rows {
         chunks::renumber(tx, chunk.chunk_no, first_chunk + i64::from(number))?;
-        ids.push((chunk.id(), chunk.content));
         number += 1;
     }
-    let generation = head.number.cast_signed();
     let run = run.finish(number);
     let mut writer = PostingWriter::new(tx)?;
-    let left = classes::next_chunk(tx, row.class_no)?;
-    let left = NewChunks { class_no: row.class_no, generation, first_chunk: left, chunks: 0 };
-    index::append_segment::<std::io::Empty>(&mut writer, left, Vec::new(), &deaths, &policy.bm25)?;
-    let new = NewChunks { class_no, generation, first_chunk, chunks: number };
+    bury_postings(tx, &mut writer, row.class_no, head.number, &deaths, &policy.bm25)?;
+    let new = NewChunks { class_no, generation: head.number.cast_signed(), first_chunk, chunks: number };
     let runs = vec![(0, RunReader::open(run.as_bytes())?)];
     index::append_segment(&mut writer, new, runs, &Deaths::default(), &policy.bm25)?;
     classes::advance(tx, class_no, number)?;
@@ -59,6 +48,7 @@ pub(crate) fn reclass(tx: &Connection, document_no: i64, class_no: i64) -> Resul
         Some(known) => known,
         None => classes::newest_generation(tx, row.class_no)?.unwrap_or(row.generation_updated),
     };
+    let ids = rows.iter().map(|chunk| (chunk.id(), chunk.content)).collect();
     let mut entered = ClassChange::default();
     entered.changes.push((row.document_id, DocumentChange { removed: Vec::new(), added: ids }.digest()));
     classes::record(tx, class_no, known, entered)
