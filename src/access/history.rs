@@ -18,10 +18,10 @@ pub(crate) fn newest(conn: &Connection, scope: &Scope) -> Result<Option<u64>> {
     Ok(Some(classes::count_generations(conn, scope.classes())?).filter(|&number| number > 0))
 }
 
-/// The number and the digest of what a reader may read now; `None` where the operator finds nothing published. It is
-/// generation 0 for somebody who sees none.
+/// The number and the digest of what a reader may read now; `None` where who reads everything finds nothing published. It
+/// is generation 0 for somebody who sees none.
 pub(crate) fn current(conn: &Connection, scope: &Scope) -> Result<Option<(u64, Digest)>> {
-    if scope.is_operator() {
+    if scope.is_whole() {
         return Ok(generations::head(conn)?.map(|head| (head.number, head.digest)));
     }
     Ok(Some((newest(conn, scope)?.unwrap_or(0), newest_digest(conn, scope)?)))

@@ -363,6 +363,18 @@ fn what_happened_to_a_run_since_is_not_handed_on() {
 }
 
 #[test]
+fn the_operator_within_a_scope_has_a_cache_too() {
+    let desk = Desk::new();
+    desk.sync(&YAML.replace("{id: docs,", "{id: docs, scope: guides,"));
+    let within = Principal::operator().with_scope("guides").unwrap();
+    assert_eq!(desk.ask_twice(&within).answer.text, RULE);
+    // Another source changes: what they read does not.
+    desk.write("open/more.md", "# More\n\nRotate another key every year.\n");
+    desk.sync(&YAML.replace("{id: docs,", "{id: docs, scope: guides,"));
+    desk.ask(&within, Hit);
+}
+
+#[test]
 fn readers_of_other_tenants_share_nothing() {
     let desk = Desk::new();
     let foreign = Principal::new("umbrella", "eve").unwrap();
