@@ -125,8 +125,8 @@ impl Found {
             let search = SearchRequest { query: query.clone(), ..request.search.clone() };
             results.push(store.search_on(conn, scope, &search)?);
         }
-        let policy = search::policy(conn, scope, request.search.expected_policy.as_ref())?;
         let (generation, floor, unsafe_left) = (results[0].generation, results[0].floor, results[0].unsafe_left);
+        let policy = search::policy(conn, scope, generation > 0, request.search.expected_policy.as_ref())?;
         let refusals: Vec<Refusal> = results.iter_mut().flat_map(|result| result.refused.drain(..)).collect();
         let hits = in_turns(results.into_iter().map(|result| result.hits).collect());
         let mut known: HashSet<ChunkId> = hits.iter().map(|hit| hit.chunk_id).collect();

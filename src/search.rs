@@ -83,7 +83,8 @@ impl Store {
         let typed = if request.literal { query::literal(&request.query) } else { query::parse(&request.query) };
         let lexed = query::lex(&typed, request.all_terms, &mut lexer);
         let expected = request.expected_policy.as_ref();
-        let (generation, policy) = match (history::newest(conn, scope)?, policy(conn, scope, expected)?) {
+        let newest = history::newest(conn, scope)?;
+        let (generation, policy) = match (newest, policy(conn, scope, newest.is_some(), expected)?) {
             (Some(generation), Some(policy)) => (generation, policy),
             // Somebody who may read nothing can't tell whether there is something.
             (None, Some(policy)) if !scope.is_whole() => (0, policy),
@@ -119,9 +120,14 @@ impl Store {
 }
 
 /// The policy that searches are held to. To others than the operator, who may read nothing, it is the one that a sync of
-/// an empty store would take: they can't tell whether there is something.
-pub(crate) fn policy(conn: &Connection, scope: &Scope, expected: Option<&ExpectedPolicy>) -> Result<Option<Policy>> {
-    if !scope.is_operator() && history::newest(conn, scope)?.is_none() {
+/// an empty store would take: they can't tell whether there is something. `sees_any` says whether they see a generation.
+pub(crate) fn policy(
+    conn: &Connection,
+    scope: &Scope,
+    sees_any: bool,
+    expected: Option<&ExpectedPolicy>,
+) -> Result<Option<Policy>> {
+    if !scope.is_operator() && !sees_any {
         return wanted(&Policy::new(ChunkPolicy::default(), Bm25Policy::default())?, expected).map(Some);
     }
     settings::policy(conn)

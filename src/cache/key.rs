@@ -129,7 +129,7 @@ impl Basis {
     pub(super) fn of(conn: &Connection, scope: &Scope, question: &Question) -> Result<Option<Self>> {
         let expected = question.expected.as_ref();
         let Some((generation, generation_digest)) = history::current(conn, scope)? else { return Ok(None) };
-        let Some(policy) = search::policy(conn, scope, expected)? else { return Ok(None) };
+        let Some(policy) = search::policy(conn, scope, generation > 0, expected)? else { return Ok(None) };
         search::check_policy(&policy, expected)?;
         Ok(Some(Self {
             store_id: settings::store_id(conn)?,

@@ -125,24 +125,19 @@ fn recorded(
     context: &Context,
 ) -> Result<(Evidence, bool), Stop> {
     let store = context.open_to_record(INSTEAD)?;
-    if anew {
-        let evidence = store.context(reader, request)?;
-        if evidence.manifest.generation > 0 {
-            store.record_run(reader, &evidence.manifest).map_err(|error| unwritable(error.into(), INSTEAD))?;
-        } else {
-            context.note(NOTHING_TO_READ);
-        }
-        return Ok((evidence, false));
-    }
-    let CachedEvidence { evidence, cached, recorded } = store.cached_context(reader, request)?;
-    if recorded {
-        Ok((evidence, cached))
-    } else if evidence.manifest.generation == 0 {
-        context.note(NOTHING_TO_READ);
-        Ok((evidence, cached))
+    let CachedEvidence { evidence, cached, recorded } = if anew {
+        CachedEvidence { evidence: store.context(reader, request)?, cached: false, recorded: false }
     } else {
-        Err(unwritable(Error::ReadOnly { path: context.db.clone() }.into(), INSTEAD))
+        store.cached_context(reader, request)?
+    };
+    if evidence.manifest.generation == 0 {
+        context.note(NOTHING_TO_READ);
+    } else if anew {
+        store.record_run(reader, &evidence.manifest).map_err(|error| unwritable(error.into(), INSTEAD))?;
+    } else if !recorded {
+        return Err(unwritable(Error::ReadOnly { path: context.db.clone() }.into(), INSTEAD));
     }
+    Ok((evidence, cached))
 }
 
 /// Says on standard error what is not in the prompt; `kept` says where the run is.
