@@ -155,8 +155,7 @@ impl History {
     /// [`Error::NotFound`] where they see no such generation.
     pub(crate) fn get(&self, conn: &Connection, number: u64) -> Result<Generation> {
         let Some(all) = &self.seen else { return generations::get(conn, number) };
-        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-        let place = place.filter(|&place| place < all.len()).ok_or_else(|| not_found(number))?;
+        let place = place(all, number)?;
         let (found, parent) = (&all[place], place.checked_sub(1).map(|before| &all[before]));
         let stored = generations::get(conn, found.number)?;
         Ok(Generation {
@@ -174,12 +173,27 @@ impl History {
         })
     }
 
+    /// The stored number of a generation that the reader names, and its digest as they see it.
+    ///
+    /// # Errors
+    /// As [`History::get`].
+    pub(crate) fn stored(&self, conn: &Connection, number: u64) -> Result<(u64, Digest)> {
+        let Some(all) = &self.seen else { return Ok((number, generations::get(conn, number)?.digest)) };
+        let found = &all[place(all, number)?];
+        Ok((found.number, found.digest))
+    }
+
     /// The newest `limit` generations (all of them for `None`), newest first.
     pub(crate) fn newest(&self, conn: &Connection, limit: Option<u64>) -> Result<Vec<Generation>> {
         let Some(all) = &self.seen else { return generations::newest(conn, limit) };
         let limit = limit.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
         (1..=all.len() as u64).rev().take(limit).map(|number| self.get(conn, number)).collect()
     }
+}
+
+fn place(all: &[Seen], number: u64) -> Result<usize> {
+    let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+    place.filter(|&place| place < all.len()).ok_or_else(|| not_found(number))
 }
 
 fn not_found(number: u64) -> Error {

@@ -1,12 +1,12 @@
 //! The record of runs: keeping one, reading one back, and adding to what happened in it.
 
-use crate::access::history::{History, Numbers};
+use crate::access::history::History;
 use crate::access::{self, Scope, Seen};
 use crate::error::{Error, Result};
 use crate::evidence::manifest;
-use crate::model::{Digest, Manifest, Principal, RunEvent};
+use crate::model::{Manifest, Principal, RunEvent};
 use crate::store::runs::{Of, RunReader};
-use crate::store::{Connection, Store, generations, runs, settings};
+use crate::store::{Connection, Store, runs, settings};
 
 /// The name of the run that was recorded last.
 const LAST_RUN: &str = "last";
@@ -19,7 +19,8 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Invalid`] where it is not a run of this store, is there already, is of generation 0, whose reader may read
-    /// nothing, or what the principal may read has changed since it was made; [`Error::ReadOnly`] where the store can't be written.
+    /// nothing, or what the principal may read has changed since it was made; [`Error::ReadOnly`] where the store can't be
+    /// written.
     pub fn record_run(&self, principal: &Principal, run: &Manifest) -> Result<()> {
         self.write(|tx| insert(tx, principal, run))
     }
@@ -76,11 +77,7 @@ pub(crate) fn insert(tx: &Connection, principal: &Principal, run: &Manifest) -> 
         _ => principal.clone(),
     };
     let scope = Scope::of(tx, &then, Seen::Evidence)?;
-    let (generation, digest) = if scope.is_whole() {
-        (run.generation, generations::get(tx, run.generation)?.digest)
-    } else {
-        seen_generation(tx, &scope, run)?
-    };
+    let (generation, digest) = History::of(tx, &scope)?.stored(tx, run.generation)?;
     if digest.to_string() != run.generation_digest {
         let another = "its generation has another digest here";
         let changed = "what its reader may read has changed since; ask again";
@@ -97,12 +94,6 @@ pub(crate) fn insert(tx: &Connection, principal: &Principal, run: &Manifest) -> 
         generation,
     };
     runs::insert(tx, run, &reader)
-}
-
-/// The stored number of the generation that a run of somebody who does not read everything was made from, and its digest.
-fn seen_generation(tx: &Connection, scope: &Scope, run: &Manifest) -> Result<(u64, Digest)> {
-    let stored = Numbers::of(tx, scope)?.stored(tx, run.generation)?;
-    Ok((stored, History::of(tx, scope)?.get(tx, run.generation)?.digest))
 }
 
 /// A run as it was recorded.
