@@ -38,6 +38,7 @@ pub(crate) struct Widths(u8);
 impl Widths {
     const TF_BYTES: [usize; 4] = [0, 1, 2, 4];
 
+    /// Those for gaps and frequencies of at most these bits.
     fn fitting(gaps: u32, tfs: u32) -> Self {
         let gap = match gaps {
             0..=0xFF => 0,
@@ -120,25 +121,38 @@ impl Skip {
 /// Appends a block and gives its widths. `chunks` ascends strictly from `base` up; `tfs` are at least 1.
 pub(crate) fn encode_block(base: u32, chunks: &[u32], tfs: &[u32], out: &mut Vec<u8>) -> Widths {
     debug_assert!(chunks.len() == tfs.len() && (1..=BLOCK).contains(&chunks.len()));
-    let gaps = || {
-        let mut next = base;
-        chunks.iter().map(move |&chunk| {
-            let gap = chunk - next;
-            next = chunk + 1;
-            gap
-        })
-    };
-    let widths = Widths::fitting(gaps().max().unwrap_or(0), tfs.iter().copied().max().unwrap_or(1));
+    let mut gaps = [0; BLOCK];
+    let gaps = &mut gaps[..chunks.len()];
+    let mut next = base;
+    for (gap, &chunk) in gaps.iter_mut().zip(chunks) {
+        *gap = chunk - next;
+        next = chunk + 1;
+    }
+    // The union of some numbers is as wide as the widest of them.
+    let union = |numbers: &[u32]| numbers.iter().fold(0, |all, number| all | number);
+    let widths = Widths::fitting(union(gaps), union(tfs));
     out.reserve(widths.block_bytes(chunks.len()));
-    for gap in gaps() {
-        out.extend_from_slice(&gap.to_be_bytes()[4 - widths.gap()..]);
-    }
-    if widths.tf() > 0 {
-        for tf in tfs {
-            out.extend_from_slice(&tf.to_be_bytes()[4 - widths.tf()..]);
-        }
-    }
+    put_numbers(gaps, widths.gap(), out);
+    put_numbers(tfs, widths.tf(), out);
     widths
+}
+
+fn put_numbers(numbers: &[u32], width: usize, out: &mut Vec<u8>) {
+    match width {
+        0 => {}
+        1 => put_wide::<1>(numbers, out),
+        2 => put_wide::<2>(numbers, out),
+        3 => put_wide::<3>(numbers, out),
+        _ => put_wide::<4>(numbers, out),
+    }
+}
+
+fn put_wide<const WIDTH: usize>(numbers: &[u32], out: &mut Vec<u8>) {
+    let start = out.len();
+    out.resize(start + WIDTH * numbers.len(), 0);
+    for (bytes, number) in out[start..].as_chunks_mut::<WIDTH>().0.iter_mut().zip(numbers) {
+        bytes.copy_from_slice(&number.to_be_bytes()[4 - WIDTH..]);
+    }
 }
 
 /// Decodes the chunk numbers of a block (`block` is exactly its bytes) into `chunks[..count]` and checks that they

@@ -45,10 +45,15 @@ impl Interner {
 
     /// All numbers in the byte order of their terms.
     pub(crate) fn sorted(&self) -> Vec<u32> {
-        let mut keyed: Vec<(u64, u32)> = (0..).zip(&self.ends).map(|(id, _)| (prefix(self.term(id)), id)).collect();
-        keyed.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.term(a.1).cmp(self.term(b.1))));
-        keyed.into_iter().map(|(_, id)| id).collect()
+        in_term_order((0..).zip(&self.ends).map(|(id, _)| id), |id| self.term(id))
     }
+}
+
+/// `numbers` in the byte order of the terms that they stand for.
+pub(crate) fn in_term_order<'t>(numbers: impl Iterator<Item = u32>, term: impl Fn(u32) -> &'t str) -> Vec<u32> {
+    let mut keyed: Vec<(u64, u32)> = numbers.map(|number| (prefix(term(number)), number)).collect();
+    keyed.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| term(a.1).cmp(term(b.1))));
+    keyed.into_iter().map(|(_, number)| number).collect()
 }
 
 #[inline]

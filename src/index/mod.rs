@@ -34,6 +34,7 @@ pub(crate) use collect::Scored;
 #[cfg(any(test, feature = "exhaustive"))]
 pub(crate) use exhaustive::exhaustive;
 pub(crate) use explain::{Explanation, explain};
+pub(crate) use intern::Interner;
 pub(crate) use plan::Query;
 pub(crate) use run::{Run, RunBuilder, RunReader, kept_length};
 pub(crate) use segment::{Deaths, NewChunks, append_segment, clear, optimize, statistics};

@@ -6,6 +6,7 @@
 mod compound;
 mod floor;
 mod fold;
+mod known;
 mod query;
 mod segment;
 mod stem;
@@ -50,11 +51,20 @@ impl Lexer {
 
     /// Replaces the content of `into` by the terms of a chunk: title, heading path and text.
     pub(crate) fn chunk_terms(&mut self, title: &str, heading_path: &[String], text: &str, into: &mut TermCounts) {
+        into.forget_if_many();
+        self.numbered_terms(title, heading_path, text, into);
+    }
+
+    /// The same; terms keep the numbers that they have in `into`.
+    pub(crate) fn numbered_terms(&mut self, title: &str, heading_path: &[String], text: &str, into: &mut TermCounts) {
+        let heads = || [title].into_iter().chain(heading_path.iter().map(String::as_str));
+        let kept = into.keep_heads(heads());
         into.clear();
-        self.add_terms(title, TITLE_TIMES, into);
-        for heading in heading_path {
-            self.add_terms(heading, HEADING_TIMES, into);
+        for (place, head) in heads().enumerate().skip(kept) {
+            self.add_terms(head, if place == 0 { TITLE_TIMES } else { HEADING_TIMES }, into);
+            into.end_head(head);
         }
+        into.begin();
         self.add_terms(text, 1, into);
     }
 
@@ -89,18 +99,15 @@ struct Indexing<'a> {
 }
 
 impl Indexing<'_> {
+    #[inline]
     fn add(&mut self, word: &str) {
-        let (into, times) = (&mut *self.into, self.times);
-        let (stem, hash) = self.stems.stem(word);
-        into.add_hashed(stem, hash, times);
+        let Self { stems, into, times, .. } = self;
+        into.add(word, *times, stems);
     }
 
     fn end_compound(&mut self) {
         let Self { stems, compound, into, times, .. } = self;
-        compound.finish(&mut |whole| {
-            let (stem, hash) = stems.stem(whole);
-            into.add_hashed(stem, hash, *times);
-        });
+        compound.finish(&mut |whole| into.add(whole, *times, stems));
     }
 }
 
@@ -116,13 +123,10 @@ impl Visitor for Indexing<'_> {
         }
         if word.continued || word.joiner.is_some() {
             let Self { stems, compound, into, times, .. } = self;
-            compound.push(word.joiner, word.text, &mut |whole| {
-                let (stem, hash) = stems.stem(whole);
-                into.add_hashed(stem, hash, *times);
-            });
+            compound.push(word.joiner, word.text, &mut |whole| into.add(whole, *times, stems));
         }
         if !word.suffix.is_empty() || word.dotted {
-            query::marked(word).for_each(|term| self.into.add(&term, self.times));
+            query::marked(word).for_each(|term| self.add(&term));
         }
     }
 
@@ -131,16 +135,16 @@ impl Visitor for Indexing<'_> {
         let before = self.previous.filter(|_| continues).map_or(0, |previous| previous.encode_utf8(&mut pair).len());
         let len = before + c.encode_utf8(&mut pair[before..]).len();
         let pair = std::str::from_utf8(&pair[..len]).unwrap_or_default();
-        self.into.add(&pair[before..], self.times);
+        self.add(&pair[before..]);
         if before > 0 {
-            self.into.add(pair, self.times);
+            self.add(pair);
         }
         self.into.lengthen(self.times);
         self.previous = Some(c);
     }
 
     fn symbol(&mut self, c: char, _: Range<usize>) {
-        self.into.add(c.encode_utf8(&mut [0; 4]), self.times);
+        self.add(c.encode_utf8(&mut [0; 4]));
         self.into.lengthen(self.times);
     }
 }

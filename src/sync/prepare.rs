@@ -99,12 +99,14 @@ pub(super) struct Tools {
 
 impl Tools {
     pub(super) fn new() -> Self {
-        Self { lexer: Lexer::new(), counts: TermCounts::new() }
+        Self { lexer: Lexer::new(), counts: TermCounts::for_many() }
     }
 }
 
 /// Works on one slice.
 pub(super) fn prepare(context: &Context<'_>, tools: &mut Tools, tasks: Vec<Task>) -> Result<Slice> {
+    // Within a slice terms keep their numbers.
+    tools.counts.forget_if_many();
     let mut worker = Worker {
         context,
         lexer: &mut tools.lexer,
@@ -117,7 +119,10 @@ pub(super) fn prepare(context: &Context<'_>, tools: &mut Tools, tasks: Vec<Task>
         worker.work(task, &mut output)?;
     }
     let Output { mut entries, unchanged, failed, left_out, bytes_read } = output;
-    let finish = |(class, (run, chunks)): (u32, (RunBuilder, u32))| (class, run.finish(chunks), chunks);
+    let counts = worker.counts;
+    let finish = |(class, (run, chunks)): (u32, (RunBuilder, u32))| {
+        (class, run.finish(chunks, |number| counts.term(number)), chunks)
+    };
     let runs: Vec<(u32, Run, u32)> =
         worker.runs.into_iter().filter(|(_, (_, chunks))| *chunks > 0).map(finish).collect();
     entries.push(Prepared::EndOfSlice { chunks: runs.iter().map(|&(class, _, chunks)| (class, chunks)).collect() });
@@ -381,9 +386,9 @@ impl Worker<'_> {
                 old => {
                     row.chunk_no = numbered.into();
                     if row.is_indexed() {
-                        self.lexer.chunk_terms(&title, &raw.heading_path, body, self.counts);
+                        self.lexer.numbered_terms(&title, &raw.heading_path, body, self.counts);
                         row.token_count = self.counts.length();
-                        run.add(numbered, row.token_count, self.counts.iter());
+                        run.add(numbered, row.token_count, self.counts.numbered());
                     }
                     numbered += 1;
                     match old {
@@ -450,7 +455,7 @@ impl Worker<'_> {
             return Ok(());
         }
         let text = self.context.store.read(|conn| chunks::text(conn, chunk.chunk_no))?;
-        self.lexer.chunk_terms(title, &chunk.headings()?, &text, self.counts);
+        self.lexer.numbered_terms(title, &chunk.headings()?, &text, self.counts);
         let deaths = self.deaths.entry(classes::class_of(chunk.chunk_no)).or_default();
         deaths.add(chunk.chunk_no, self.counts.length(), self.counts.iter());
         Ok(())

@@ -2,7 +2,7 @@
 
 use super::deletion::{bury_postings, for_each_indexed, policy_of_postings};
 use crate::error::{Error, Result};
-use crate::index::{self, Deaths, NewChunks, RunBuilder, RunReader};
+use crate::index::{self, Deaths, Interner, NewChunks, RunBuilder, RunReader};
 use crate::store::classes::{self, ClassChange};
 use crate::store::postings::PostingWriter;
 use crate::store::record::DocumentChange;
@@ -23,9 +23,9 @@ pub(crate) fn reclass(tx: &Connection, document_no: i64, class_no: i64) -> Resul
     };
     let first_chunk = classes::next_chunk(tx, class_no)?;
     let rows = chunks::of_document(tx, document_no)?;
-    let (mut run, mut deaths) = (RunBuilder::new(), Deaths::default());
+    let (mut run, mut terms, mut deaths) = (RunBuilder::new(), Interner::default(), Deaths::default());
     for_each_indexed(tx, &row, &rows, |place, chunk, counts| {
-        run.add(place, counts.length(), counts.iter());
+        run.add(place, counts.length(), counts.iter().map(|(term, tf)| (terms.id(term), tf)));
         deaths.add(chunk.chunk_no, counts.length(), counts.iter());
     })?;
     let mut number = 0;
@@ -33,7 +33,7 @@ pub(crate) fn reclass(tx: &Connection, document_no: i64, class_no: i64) -> Resul
         chunks::renumber(tx, chunk.chunk_no, first_chunk + i64::from(number))?;
         number += 1;
     }
-    let run = run.finish(number);
+    let run = run.finish(number, |id| terms.term(id));
     let mut writer = PostingWriter::new(tx)?;
     bury_postings(tx, &mut writer, row.class_no, head.number, &deaths, &policy.bm25)?;
     let new = NewChunks { class_no, generation: head.number.cast_signed(), first_chunk, chunks: number };

@@ -130,11 +130,11 @@ impl World {
 }
 
 fn run_of(chunks: &[Chunk]) -> Run {
-    let mut builder = RunBuilder::new();
+    let (mut builder, mut numbers) = (RunBuilder::new(), Interner::default());
     for (number, (length, terms)) in (0..).zip(chunks) {
-        builder.add(number, *length, terms.iter().map(|(term, tf)| (term.as_str(), *tf)));
+        builder.add(number, *length, terms.iter().map(|(term, tf)| (numbers.id(term), *tf)));
     }
-    builder.finish(u32::try_from(chunks.len()).unwrap())
+    builder.finish(u32::try_from(chunks.len()).unwrap(), |id| numbers.term(id))
 }
 
 #[expect(clippy::unnecessary_wraps)]
