@@ -6,6 +6,39 @@ use super::score::{Formula, impact, saturation};
 use crate::error::{Error, Result};
 use crate::store::postings::{PostingWriter, TermRow};
 
+/// Postings of a frequency below this are common enough to be weighed by their shortest chunk alone.
+const COMMON_TFS: usize = 8;
+const NONE: u32 = u32::MAX;
+
+/// The largest saturation of some postings. Of those of one frequency the one in the shortest chunk saturates most.
+struct Saturations {
+    /// The length of the shortest chunk for each common frequency; [`NONE`] where there is no such posting.
+    shortest: [u32; COMMON_TFS],
+    /// The largest saturation of all other postings.
+    others: f64,
+}
+
+impl Saturations {
+    fn new() -> Self {
+        Self { shortest: [NONE; COMMON_TFS], others: 0.0 }
+    }
+
+    #[inline]
+    fn add(&mut self, formula: Formula, tf: u32, length: u16) {
+        match self.shortest.get_mut(tf as usize) {
+            Some(shortest) => *shortest = (*shortest).min(length.into()),
+            None => self.others = self.others.max(saturation(tf, formula.norm(length))),
+        }
+    }
+
+    /// The largest one; begins anew.
+    fn take_max(&mut self, formula: Formula) -> f64 {
+        let Self { shortest, others } = std::mem::replace(self, Self::new());
+        let common = (0..).zip(shortest).filter_map(|(tf, length)| Some((tf, u16::try_from(length).ok()?)));
+        common.map(|(tf, length)| saturation(tf, formula.norm(length))).fold(others, f64::max)
+    }
+}
+
 /// Writes the lists of one segment. Blocks of one term after another fill the rows of `posting_blocks`.
 pub(crate) struct ListWriter<'l> {
     segment: i64,
@@ -19,7 +52,7 @@ pub(crate) struct ListWriter<'l> {
     block: Vec<u8>,
     /// The number that the next block's first gap counts from.
     base: u32,
-    max_saturation: f64,
+    saturations: Saturations,
     list: TermRow,
 }
 
@@ -37,7 +70,7 @@ impl<'l> ListWriter<'l> {
             tfs: Vec::with_capacity(BLOCK),
             block: Vec::with_capacity(BLOCK * 8),
             base: 0,
-            max_saturation: 0.0,
+            saturations: Saturations::new(),
             list: TermRow::default(),
         }
     }
@@ -60,7 +93,7 @@ impl<'l> ListWriter<'l> {
         self.list.df += 1;
         self.chunks.push(chunk);
         self.tfs.push(tf);
-        self.max_saturation = self.max_saturation.max(saturation(tf, self.formula.norm(length)));
+        self.saturations.add(self.formula, tf, length);
         Ok(true)
     }
 
@@ -73,10 +106,9 @@ impl<'l> ListWriter<'l> {
             let widths = encode_block(self.base, &self.chunks, &self.tfs, &mut self.list.data);
             if self.list.data.len() <= INLINE_BYTES {
                 self.list.data[0] = widths.bits();
-                self.list.max_impact = impact(self.max_saturation);
+                self.list.max_impact = impact(self.saturations.take_max(self.formula));
                 self.chunks.clear();
                 self.tfs.clear();
-                self.max_saturation = 0.0;
             } else {
                 self.list.data.clear();
             }
@@ -107,7 +139,7 @@ impl<'l> ListWriter<'l> {
             self.flush_row(writer)?;
         }
         let last = self.chunks[self.chunks.len() - 1];
-        let impact = impact(self.max_saturation);
+        let impact = impact(self.saturations.take_max(self.formula));
         let offset = u16::try_from(self.row.len()).expect("a row has at most 4,040 bytes");
         Skip { last, row: self.rows, offset, widths, impact }.write(&mut self.list.data);
         debug_assert_eq!(self.list.data.len() % SKIP_BYTES, 0);
@@ -115,7 +147,6 @@ impl<'l> ListWriter<'l> {
         self.list.blocks += 1;
         self.list.max_impact = self.list.max_impact.max(impact);
         self.base = last + 1;
-        self.max_saturation = 0.0;
         self.chunks.clear();
         self.tfs.clear();
         Ok(())
@@ -129,5 +160,28 @@ impl<'l> ListWriter<'l> {
             return Err(Error::Invalid { message: "a segment of the index would be larger than 64 GB".into() });
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::Bm25Policy;
+
+    proptest! {
+        #[test]
+        fn the_shortest_chunks_give_the_largest_saturation(
+            postings in proptest::collection::vec((1..12u32, 1..=u16::MAX), 0..40),
+            k1 in prop_oneof![Just(0.0), 0.0..10.0f64], b in 0.0..=1.0f64, average in 1.0..60_000.0f64,
+        ) {
+            let formula = Formula::new(&Bm25Policy { k1, b }, average);
+            let mut saturations = Saturations::new();
+            postings.iter().for_each(|&(tf, length)| saturations.add(formula, tf, length));
+            let each = postings.iter().map(|&(tf, length)| saturation(tf, formula.norm(length)));
+            prop_assert_eq!(saturations.take_max(formula).to_bits(), each.fold(0.0, f64::max).to_bits());
+            prop_assert_eq!(saturations.take_max(formula).to_bits(), 0.0_f64.to_bits());
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 
 /// Slots of the cache; a word takes the slot that its hash names, whoever was there.
-const SLOTS: usize = 1 << 14;
+const SLOTS: usize = 1 << 15;
 /// Longer words are not kept.
 const LONGEST: usize = 16;
 
@@ -94,5 +94,35 @@ impl Known {
                 *slot = Slot { key, number };
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn a_word_has_its_own_number(words in proptest::collection::vec("[ab\0一]{0,20}", 1..60)) {
+            let mut known = Known::many();
+            for (word, number) in words.iter().zip(0..) {
+                known.put(word, number);
+                let last = (1..=LONGEST).contains(&word.len()).then_some(number);
+                prop_assert_eq!(known.get(word), last);
+            }
+            for word in &words {
+                let last = (0..).zip(&words).filter(|&(_, other)| other == word).map(|(number, _)| number).last();
+                prop_assert!(known.get(word).is_none_or(|number| Some(number) == last));
+            }
+        }
+    }
+
+    #[test]
+    fn what_remembers_nothing_knows_no_word() {
+        let mut known = Known::none();
+        known.put("word", 1);
+        assert_eq!(known.get("word"), None);
     }
 }

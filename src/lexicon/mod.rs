@@ -3,6 +3,7 @@
 //! Owns folding, segmentation, stems, stop words and the weights of query terms. Knows no store, no document and no
 //! score. The same text gives the same terms on every machine; a change of the rules is a new [`LEXER_VERSION`].
 
+mod ascii;
 mod compound;
 mod floor;
 mod fold;
@@ -112,6 +113,15 @@ impl Indexing<'_> {
 }
 
 impl Visitor for Indexing<'_> {
+    #[inline]
+    fn plain_word(&mut self, text: &str, _: usize) {
+        if self.compound.is_open() {
+            self.end_compound();
+        }
+        self.add(text);
+        self.into.lengthen(self.times);
+    }
+
     fn word(&mut self, word: &Word<'_>) {
         if word.joiner.is_none() && self.compound.is_open() {
             self.end_compound();

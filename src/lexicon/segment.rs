@@ -1,6 +1,7 @@
 //! Text to words, runs and symbols, in one pass. Owns where a word ends and what joins words to a compound;
 //! knows no stems, no stop words and no frequencies.
 
+use super::ascii::AsciiRun;
 use super::fold::{Class, Folder, cluster_end, extends, stands_alone};
 use super::word::{Cut, Letter, MAX_TERM_BYTES, Visitor, Word, find_cuts};
 
@@ -16,6 +17,8 @@ const JOINER: u8 = 8;
 const HIGH: u8 = 16;
 /// May mean something directly after a word.
 const TAIL: u8 = 32;
+/// May mean something directly before a word.
+const LEAD: u8 = 64;
 const WORD: u8 = LOWER | UPPER | DIGIT;
 
 const KINDS: [u8; 256] = {
@@ -26,8 +29,11 @@ const KINDS: [u8; 256] = {
             b'a'..=b'z' => LOWER,
             b'A'..=b'Z' => UPPER,
             b'0'..=b'9' => DIGIT,
-            b'_' | b'-' | b'.' | b'/' => JOINER | TAIL,
-            b'+' | b'#' | b'\'' => TAIL,
+            b'_' | b'-' => JOINER | TAIL,
+            b'.' | b'/' => JOINER | TAIL | LEAD,
+            b'+' => TAIL | LEAD,
+            b'#' | b'\'' => TAIL,
+            b'=' => LEAD,
             0xe2 => HIGH | TAIL,
             0x80..=0xff => HIGH,
             _ => 0,
@@ -165,6 +171,11 @@ impl Segmenter {
 
     /// The word at `at`. Returns where to go on.
     fn word(&mut self, text: &str, at: usize, chain: &mut Chain, visitor: &mut impl Visitor) -> usize {
+        if self.ascii_path
+            && let Some(end) = self.plain_word(text, at, chain, visitor)
+        {
+            return end;
+        }
         let bytes = text.as_bytes();
         self.word.clear();
         self.cuts.clear();
@@ -198,32 +209,51 @@ impl Segmenter {
         next
     }
 
+    /// The word at `at` if it is of ASCII alone, has no parts, and nothing joins or marks it: shows it and returns its
+    /// end. Most words are so.
+    #[inline]
+    fn plain_word(&mut self, text: &str, at: usize, chain: &mut Chain, visitor: &mut impl Visitor) -> Option<usize> {
+        let bytes = text.as_bytes();
+        let stands_free = at == 0 || (at > chain.end && kind(bytes, at - 1) & LEAD == 0);
+        if !stands_free {
+            return None;
+        }
+        let run = AsciiRun::of(&bytes[at..]);
+        let end = at + run.len;
+        if !(1..=MAX_TERM_BYTES).contains(&run.len) || run.is_mixed() || kind(bytes, end) & (HIGH | TAIL) != 0 {
+            return None;
+        }
+        if run.has_upper() {
+            self.word.clear();
+            self.word.push_str(&text[at..end]);
+            self.word.make_ascii_lowercase();
+            visitor.plain_word(&self.word, at);
+        } else {
+            visitor.plain_word(&text[at..end], at);
+        }
+        *chain = Chain { start: at, end, joiner: None };
+        Some(end)
+    }
+
     /// A word of ASCII alone: its end, and whether it is its own folded form; else that is in `self.word`. `None`
     /// where a character beyond ASCII belongs to it.
     fn ascii_word(&mut self, text: &str, at: usize) -> Option<(usize, bool)> {
         let bytes = &text.as_bytes()[at..];
-        let (mut seen, mut len) = (0, 0);
-        while let Some(&byte) = bytes.get(len) {
-            let kind = KINDS[usize::from(byte)];
-            if kind & WORD == 0 {
-                if kind & HIGH != 0 {
-                    self.fold_cluster(text, at + len);
-                    let belongs = self.cluster.first().is_none_or(|(_, class)| class.is_word());
-                    if len == 0 || belongs || text[at + len..].starts_with(extends) {
-                        return None;
-                    }
-                }
-                break;
+        let run = AsciiRun::of(bytes);
+        let len = run.len;
+        if kind(bytes, len) & HIGH != 0 {
+            self.fold_cluster(text, at + len);
+            let belongs = self.cluster.first().is_none_or(|(_, class)| class.is_word());
+            if len == 0 || belongs || text[at + len..].starts_with(extends) {
+                return None;
             }
-            seen |= kind;
-            len += 1;
         }
-        if seen & UPPER == 0 && len <= MAX_TERM_BYTES {
+        if !run.has_upper() && len <= MAX_TERM_BYTES {
             return Some((at + len, true));
         }
         self.word.push_str(&text[at..at + len.min(MAX_TERM_BYTES)]);
         self.word.make_ascii_lowercase();
-        if seen & LOWER != 0 && len <= MAX_TERM_BYTES && bytes[1..len].iter().any(u8::is_ascii_uppercase) {
+        if run.is_mixed() && len <= MAX_TERM_BYTES {
             self.letters.clear();
             for (offset, byte) in bytes[..len].iter().enumerate() {
                 let class = match KINDS[usize::from(*byte)] {

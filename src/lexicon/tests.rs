@@ -192,6 +192,48 @@ fn counts_start_anew_with_each_chunk() {
 }
 
 #[test]
+fn terms_that_are_too_many_are_forgotten_between_chunks() {
+    let (mut lexer, mut counts) = (Lexer::new(), TermCounts::for_many());
+    let many = (0..140_000).map(|n| format!("w{n}")).collect::<Vec<_>>().join(" ");
+    lexer.chunk_terms("title", &[], &many, &mut counts);
+    lexer.numbered_terms("title", &[], "w7 new", &mut counts);
+    assert_eq!(counts.numbered().collect::<Vec<_>>(), [(0, 2), (8, 1), (140_001, 1)]);
+    lexer.chunk_terms("title", &[], "new w7", &mut counts);
+    assert_eq!(counts.iter().collect::<Vec<_>>(), [("titl", 2), ("new", 1), ("w7", 1)]);
+    assert_eq!(counts.numbered().collect::<Vec<_>>(), [(0, 2), (1, 1), (2, 1)]);
+}
+
+/// Counts which words took the short way.
+#[derive(Default)]
+struct Ways {
+    plain: Vec<String>,
+    others: usize,
+}
+
+impl Visitor for Ways {
+    fn word(&mut self, _: &Word<'_>) {
+        self.others += 1;
+    }
+
+    fn plain_word(&mut self, text: &str, _: usize) {
+        self.plain.push(text.to_owned());
+    }
+
+    fn run(&mut self, _: char, _: bool, _: Range<usize>) {}
+
+    fn symbol(&mut self, _: char, _: Range<usize>) {}
+}
+
+#[test]
+fn most_words_are_plain() {
+    let mut ways = Ways::default();
+    Segmenter::new()
+        .segment("The quick (brown) fox, HTTP and x9 -- but maxChars, a_b, .NET and café are not", &mut ways);
+    assert_eq!(ways.plain, ["the", "quick", "brown", "fox", "http", "and", "x9", "but", "and", "are", "not"]);
+    assert_eq!(ways.others, 5);
+}
+
+#[test]
 fn a_warm_lexer_gives_the_terms_of_a_fresh_one() {
     let mut warm = Lexer::new();
     let letters: Vec<char> = ('a'..='z').collect();
@@ -247,6 +289,11 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(piece(), 0..8).prop_map(|pieces| pieces.concat())
 }
 
+/// A title or heading; often the same.
+fn head() -> impl Strategy<Value = String> {
+    prop_oneof![3 => prop::sample::select(vec!["", "Alpha", "Beta Gamma"]).prop_map(str::to_owned), 1 => text()]
+}
+
 proptest! {
     #[test]
     fn any_text_gives_bounded_nonempty_terms(text in any::<String>(), other in text()) {
@@ -284,6 +331,29 @@ proptest! {
             *expected.entry(term).or_default() += tf;
         }
         prop_assert_eq!(terms(&format!("{left}{blank}{right}")), expected);
+    }
+
+    #[test]
+    fn a_chunk_has_the_terms_of_its_parts_whatever_came_before(
+        chunks in prop::collection::vec((head(), prop::collection::vec(head(), 0..3), text()), 1..6),
+    ) {
+        let (mut lexer, mut counts) = (Lexer::new(), TermCounts::for_many());
+        for (title, headings, text) in chunks {
+            lexer.numbered_terms(&title, &headings, &text, &mut counts);
+            let mut expected = terms(&text);
+            for head in headings.iter().chain([&title]) {
+                for (term, tf) in terms(head) {
+                    *expected.entry(term).or_default() += 2 * tf;
+                }
+            }
+            let found: BTreeMap<String, u32> = counts.iter().map(|(term, tf)| (term.to_owned(), tf)).collect();
+            prop_assert_eq!(&found, &expected);
+            prop_assert_eq!(counts.numbered().map(|(number, tf)| (counts.term(number).to_owned(), tf)).collect::<BTreeMap<_, _>>(), found);
+            let mut fresh = TermCounts::new();
+            Lexer::new().chunk_terms(&title, &headings, &text, &mut fresh);
+            prop_assert_eq!(fresh.iter().collect::<Vec<_>>(), counts.iter().collect::<Vec<_>>());
+            prop_assert_eq!(fresh.length(), counts.length());
+        }
     }
 
     #[test]

@@ -54,6 +54,11 @@ impl Word<'_> {
 pub(super) trait Visitor {
     /// A word.
     fn word(&mut self, word: &Word<'_>);
+    /// A word without parts that nothing joins or marks, folded to as many bytes as it has at `at` in the text.
+    fn plain_word(&mut self, text: &str, at: usize) {
+        let source = at..at + text.len();
+        self.word(&Word { text, cuts: &[], source, joiner: None, continued: false, suffix: "", dotted: false });
+    }
     /// A character of a script without spaces; `continues` where it directly follows another.
     fn run(&mut self, c: char, continues: bool, source: Range<usize>);
     /// A pictograph.

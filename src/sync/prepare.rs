@@ -16,7 +16,6 @@ use crate::index::{Deaths, Run, RunBuilder};
 use crate::ingest::chunk::{Chunked, chunk_markdown, chunk_text};
 use crate::ingest::front_matter::{self, FrontMatter};
 use crate::ingest::{InputError, code, language};
-
 use crate::lexicon::{Lexer, TermCounts};
 use crate::model::rule::{ClassKey, Narrowing};
 use crate::model::{ChunkPolicy, Digest, DocumentId, SourceKind, Trust, UnsafeScope, line_ends};
@@ -115,18 +114,15 @@ pub(super) fn prepare(context: &Context<'_>, tools: &mut Tools, tasks: Vec<Task>
         deaths: BTreeMap::new(),
     };
     let mut output = Output::default();
-    for task in tasks {
-        worker.work(task, &mut output)?;
-    }
+    tasks.into_iter().try_for_each(|task| worker.work(task, &mut output))?;
     let Output { mut entries, unchanged, failed, left_out, bytes_read } = output;
-    let counts = worker.counts;
-    let finish = |(class, (run, chunks)): (u32, (RunBuilder, u32))| {
-        (class, run.finish(chunks, |number| counts.term(number)), chunks)
-    };
-    let runs: Vec<(u32, Run, u32)> =
-        worker.runs.into_iter().filter(|(_, (_, chunks))| *chunks > 0).map(finish).collect();
+    let Worker { counts, runs, deaths, .. } = worker;
+    let used = runs.into_iter().filter(|(_, (_, chunks))| *chunks > 0);
+    let finish =
+        |(class, (run, chunks)): (u32, (RunBuilder, u32))| (class, run.finish(chunks, |n| counts.term(n)), chunks);
+    let runs: Vec<(u32, Run, u32)> = used.map(finish).collect();
     entries.push(Prepared::EndOfSlice { chunks: runs.iter().map(|&(class, _, chunks)| (class, chunks)).collect() });
-    Ok(Slice { entries, runs, deaths: worker.deaths, unchanged, failed, left_out, bytes_read })
+    Ok(Slice { entries, runs, deaths, unchanged, failed, left_out, bytes_read })
 }
 
 /// What the tasks of a slice led to.

@@ -1,6 +1,7 @@
 //! The parts on their own: codec, runs, formula, merge choice, floor and what the callbacks are asked.
 
 use std::cell::RefCell;
+use std::io::Read;
 
 use rstest::rstest;
 
@@ -8,6 +9,29 @@ use super::*;
 use crate::index::encode::{BLOCK, SKIP_BYTES, Skip, Widths, decode_block, encode_block, tf_at};
 use crate::index::merge::{MAX_SEGMENTS, is_mostly_dead, merge_from};
 use crate::index::score::{Formula, Statistics, impact, impact_unit, saturation};
+
+/// Gives at most so many bytes at a time.
+struct Trickle<'a>(&'a [u8], usize);
+
+impl Read for Trickle<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let most = self.1.min(buffer.len());
+        self.0.read(&mut buffer[..most])
+    }
+}
+
+/// The lengths, terms and postings of a run.
+fn read_run(input: impl Read) -> (Vec<u16>, Vec<String>, Vec<(String, u32, u32)>) {
+    let mut reader = RunReader::open(input).unwrap();
+    let (mut terms, mut postings) = (Vec::new(), Vec::new());
+    while reader.next_term().unwrap() {
+        terms.push(reader.term().to_owned());
+        while let Some((chunk, tf)) = reader.next_posting().unwrap() {
+            postings.push((reader.term().to_owned(), chunk, tf));
+        }
+    }
+    (reader.lengths().to_vec(), terms, postings)
+}
 
 proptest! {
     #[test]
@@ -68,19 +92,13 @@ proptest! {
     #[test]
     fn a_run_is_read_as_it_was_built(chunks in proptest::collection::vec(chunk(), 0..40)) {
         let run = run_of(&chunks);
-        let mut reader = RunReader::open(run.as_bytes()).unwrap();
-        prop_assert_eq!(reader.lengths().len(), chunks.len());
-        let (mut found, mut terms) = (Vec::new(), Vec::new());
-        while reader.next_term().unwrap() {
-            terms.push(reader.term().to_owned());
-            while let Some((number, tf)) = reader.next_posting().unwrap() {
-                found.push((terms[terms.len() - 1].clone(), number, tf));
-            }
-        }
+        let (lengths, terms, found) = read_run(run.as_bytes());
+        prop_assert_eq!(&read_run(Trickle(run.as_bytes(), 1)), &(lengths.clone(), terms.clone(), found.clone()));
+        prop_assert_eq!(lengths.len(), chunks.len());
         prop_assert!(terms.is_sorted_by(|a, b| a < b));
         let mut expected = Vec::new();
         for (number, (length, terms)) in (0u32..).zip(&chunks).filter(|(_, chunk)| chunk.0 > 0) {
-            prop_assert_eq!(u32::from(reader.lengths()[number as usize]), (*length).min(65_535));
+            prop_assert_eq!(u32::from(lengths[number as usize]), (*length).min(65_535));
             expected.extend(terms.iter().map(|(term, tf)| (term.clone(), number, *tf)));
         }
         expected.sort();
@@ -195,4 +213,17 @@ fn a_tiny_sync_leaves_the_large_segment_alone() {
     assert_eq!(segments[0], large);
     assert!(segments.len() <= MAX_SEGMENTS);
     assert_eq!(world.postings(), world.expected_postings());
+}
+
+#[test]
+fn a_run_longer_than_its_readers_buffer_is_read_whole() {
+    let chunk =
+        |n: u32| (1 + n % 70_000, BTreeMap::from([("alpha".to_owned(), 1 + n % 9), (format!("w{n}"), n % 300)]));
+    let run = run_of(&(0..20_000).map(chunk).collect::<Vec<_>>());
+    assert!(run.as_bytes().len() > 100_000);
+    let whole = read_run(run.as_bytes());
+    assert_eq!(whole.2.iter().filter(|(term, ..)| term == "alpha").count(), 20_000);
+    for most in [1, 7, 16_384, 16_385] {
+        assert!(read_run(Trickle(run.as_bytes(), most)) == whole);
+    }
 }
