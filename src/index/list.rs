@@ -178,7 +178,9 @@ mod tests {
         ) {
             let formula = Formula::new(&Bm25Policy { k1, b }, average);
             let mut saturations = Saturations::new();
-            postings.iter().for_each(|&(tf, length)| saturations.add(formula, tf, length));
+            for &(tf, length) in &postings {
+                saturations.add(formula, tf, length);
+            }
             let each = postings.iter().map(|&(tf, length)| saturation(tf, formula.norm(length)));
             prop_assert_eq!(saturations.take_max(formula).to_bits(), each.fold(0.0, f64::max).to_bits());
             prop_assert_eq!(saturations.take_max(formula).to_bits(), 0.0_f64.to_bits());

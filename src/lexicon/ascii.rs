@@ -2,6 +2,8 @@
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGH: u64 = 0x80 * ONES;
+/// What a lower-case letter has and an upper-case one has not.
+const CASE: u64 = 0x20 * ONES;
 
 /// The ASCII letters and digits that a text begins with.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -22,7 +24,7 @@ impl AsciiRun {
         let (mut upper, mut lower, mut first) = (0, 0, 0x80);
         loop {
             let eight = eight(&bytes[run.len..]);
-            let letters = in_range(eight | 0x20 * ONES, b'a', b'z');
+            let letters = in_range(eight | CASE, b'a', b'z');
             let stop = !(letters | in_range(eight, b'0', b'9')) & HIGH;
             // The bytes before the first one that ends the run.
             let inside = (stop & stop.wrapping_neg()).wrapping_sub(1);

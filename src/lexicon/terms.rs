@@ -117,7 +117,9 @@ impl TermCounts {
     pub(super) fn begin(&mut self) {
         self.clear();
         let counts = std::mem::take(&mut self.head_counts);
-        counts.iter().for_each(|&(number, tf)| self.count(number, tf));
+        for &(number, tf) in &counts {
+            self.count(number, tf);
+        }
         self.head_counts = counts;
         self.length = self.heads.iter().fold(0, |sum: u32, head| sum.saturating_add(head.length));
     }
