@@ -348,7 +348,8 @@ proptest! {
             }
             let found: BTreeMap<String, u32> = counts.iter().map(|(term, tf)| (term.to_owned(), tf)).collect();
             prop_assert_eq!(&found, &expected);
-            prop_assert_eq!(counts.numbered().map(|(number, tf)| (counts.term(number).to_owned(), tf)).collect::<BTreeMap<_, _>>(), found);
+            let numbered = counts.numbered().map(|(number, tf)| (counts.term(number).to_owned(), tf));
+            prop_assert_eq!(numbered.collect::<BTreeMap<_, _>>(), found);
             let mut fresh = TermCounts::new();
             Lexer::new().chunk_terms(&title, &headings, &text, &mut fresh);
             prop_assert_eq!(fresh.iter().collect::<Vec<_>>(), counts.iter().collect::<Vec<_>>());
