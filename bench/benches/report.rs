@@ -2,17 +2,18 @@
 //! JSON. See `Args` for the arguments.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use ragdb_bench::args::Args;
 use ragdb_bench::corpus::{self, Scale};
 use ragdb_bench::fts5::Fts5;
+use ragdb_bench::peer::Peer;
 use ragdb_bench::report::{self, Row};
-use ragdb_bench::stage::{self, Bench};
+use ragdb_bench::stage::{self, Bench, STAGES, cold};
 use ragdb_bench::subject::{self, Subject};
-use ragdb_bench::{Result, chunk};
+use ragdb_bench::{Result, binary, chunk, growth, process};
 use serde_json::{Value, json};
 
 fn main() -> ExitCode {
@@ -25,47 +26,84 @@ fn main() -> ExitCode {
     }
 }
 
+/// The report, or what it calls itself for: see [`process::WATCH`] and [`cold::ANSWER`].
 fn run() -> Result<()> {
-    let args = Args::parse(std::env::args().skip(1))?;
+    let mut arguments = std::env::args_os().skip(1);
+    let hidden = std::env::args().nth(1).unwrap_or_default();
+    if hidden == process::WATCH {
+        return process::watch(arguments.skip(1));
+    }
+    let arguments: Vec<String> = arguments.by_ref().map(|argument| argument.to_string_lossy().into_owned()).collect();
+    match arguments.as_slice() {
+        [hidden, peer, folder, query] if hidden == cold::ANSWER => cold::answer(peer, Path::new(folder), query),
+        _ => report(&Args::parse(arguments)?),
+    }
+}
+
+fn report(args: &Args) -> Result<()> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the package has no parent folder")?;
     let data = args.data.clone().unwrap_or_else(|| root.join("target/data"));
-    let mut rows = Vec::new();
-    let mut corpora = Vec::new();
+    let binary = binary::locate(root).map_err(|reason| eprintln!("rows of processes are left out: {reason}")).ok();
+    let (mut rows, mut corpora) = (Vec::new(), Vec::new());
     for scale in &args.corpora {
         match scale.locate(&data, &root.join("../shared/data/unpack.sh")) {
             Ok(folders) => {
                 let scratch = tempfile::Builder::new().prefix("bench-").tempdir_in(scratch_root(root)?)?;
-                let mut bench = prepare(*scale, &folders, scratch.path(), &args)?;
-                corpora.push(json!({
-                    "corpus": scale.name(), "files": bench.files.len(), "markdown_bytes": bench.markdown_bytes,
-                    "chunks": chunk::count(&bench.files),
-                }));
-                rows.extend(measure(&mut bench, args.only.as_deref())?);
+                let mut bench = prepare(*scale, &folders, scratch.path(), binary.clone(), args)?;
+                corpora.push(Corpus {
+                    scale: *scale,
+                    files: bench.files.len(),
+                    bytes: bench.markdown_bytes,
+                    chunks: chunk::count(&bench.files),
+                });
+                rows.extend(measure(&mut bench, &args.only)?);
+                // After each corpus: the next one may take long, or fail.
+                write(args, &corpora, &rows)?;
             }
             Err(reason) => eprintln!("corpus {} is skipped: {reason}", scale.name()),
         }
     }
+    rows.extend(growth::rows(&rows, &corpora.iter().map(|it| (it.scale, it.chunks)).collect::<Vec<_>>()));
     print!("{}", report::table(&rows));
-    if let Some(path) = &args.json {
-        let text = serde_json::to_string_pretty(&report::json(&environment(&args, corpora), &rows))?;
-        fs::write(path, text + "\n").map_err(|error| format!("{}: {error}", path.display()))?;
-    }
+    write(args, &corpora, &rows)
+}
+
+/// What was measured.
+struct Corpus {
+    scale: Scale,
+    files: usize,
+    bytes: u64,
+    chunks: usize,
+}
+
+fn write(args: &Args, corpora: &[Corpus], rows: &[Row]) -> Result<()> {
+    let to = |path: &Option<PathBuf>, text: String| match path {
+        Some(path) => fs::write(path, text).map_err(|error| format!("{}: {error}", path.display())),
+        None => Ok(()),
+    };
+    let environment = environment(args, corpora);
+    to(&args.json, serde_json::to_string_pretty(&report::json(&environment, rows))? + "\n")?;
+    to(&args.markdown, report::markdown(rows))?;
     Ok(())
 }
 
-fn scratch_root(root: &Path) -> Result<std::path::PathBuf> {
+fn scratch_root(root: &Path) -> Result<PathBuf> {
     let target = root.join("target");
     fs::create_dir_all(&target)?;
     Ok(target)
 }
 
-fn prepare(scale: Scale, folders: &[std::path::PathBuf], scratch: &Path, args: &Args) -> Result<Bench> {
+fn prepare(scale: Scale, folders: &[PathBuf], scratch: &Path, binary: Option<PathBuf>, args: &Args) -> Result<Bench> {
     let copy = scratch.join("corpus");
     corpus::copy(folders, &copy)?;
     stage::warm(&copy)?;
-    let mut subject = Subject::open(scratch)?;
+    let mut subject = Subject::create(scratch)?;
     subject.sync_new(&copy)?;
     let files = subject::stored_chunks(subject.database())?;
+    let mut peers = peers(scratch)?;
+    if !wanted(&args.only, stage::FIRST) {
+        peers.iter_mut().try_for_each(|peer| peer.build(&files))?;
+    }
     Ok(Bench {
         scale,
         markdown_bytes: corpus::walk(&copy)?.iter().map(|file| file.bytes).sum(),
@@ -73,28 +111,28 @@ fn prepare(scale: Scale, folders: &[std::path::PathBuf], scratch: &Path, args: &
         scratch: scratch.to_owned(),
         files,
         subject,
-        peers: vec![Box::new(Fts5::create(scratch)?)],
+        binary,
+        peers,
         rounds: args.rounds,
         queries: args.queries,
     })
 }
 
-/// A stage's name for the progress on standard error, and the stage.
-type Stage = (&'static str, fn(&mut Bench) -> Result<Vec<Row>>);
+fn peers(scratch: &Path) -> Result<Vec<Box<dyn Peer>>> {
+    Ok(vec![
+        #[cfg(feature = "tantivy")]
+        Box::new(ragdb_bench::tantivy::Tantivy::at(scratch)),
+        Box::new(Fts5::create(scratch)?),
+    ])
+}
 
-/// The stages in order: what changes the corpus comes last.
-const STAGES: [Stage; 6] = [
-    ("first sync", Bench::first_sync),
-    ("sizes", Bench::sizes),
-    ("queries", Bench::queries),
-    ("access", Bench::access),
-    ("no change", Bench::unchanged),
-    ("changes", Bench::changed),
-];
+fn wanted(only: &[String], name: &str) -> bool {
+    only.is_empty() || only.iter().any(|only| only == name)
+}
 
-fn measure(bench: &mut Bench, only: Option<&str>) -> Result<Vec<Row>> {
+fn measure(bench: &mut Bench, only: &[String]) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (name, stage) in STAGES.into_iter().filter(|(name, _)| only.is_none_or(|only| only == *name)) {
+    for (name, stage) in STAGES.into_iter().filter(|(name, _)| wanted(only, name)) {
         let start = Instant::now();
         rows.extend(stage(bench)?);
         eprintln!("corpus {}: {name} took {:.1} s", bench.scale.name(), start.elapsed().as_secs_f64());
@@ -102,10 +140,11 @@ fn measure(bench: &mut Bench, only: Option<&str>) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-fn environment(args: &Args, corpora: Vec<Value>) -> Value {
+fn environment(args: &Args, corpora: &[Corpus]) -> Value {
+    let corpus = |it: &Corpus| json!({"corpus": it.scale.name(), "files": it.files, "markdown_bytes": it.bytes, "chunks": it.chunks});
     json!({
         "sqlite": rusqlite::version(), "cores": std::thread::available_parallelism().map_or(1, usize::from),
         "os": std::env::consts::OS, "arch": std::env::consts::ARCH,
-        "rounds": args.rounds, "queries": args.queries, "corpora": corpora,
+        "rounds": args.rounds, "queries": args.queries, "corpora": corpora.iter().map(corpus).collect::<Vec<_>>(),
     })
 }

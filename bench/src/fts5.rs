@@ -4,11 +4,14 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, Transaction};
+use rusqlite::{Connection, OpenFlags, Transaction};
 
 use crate::chunk::FileChunks;
 use crate::peer::Peer;
 use crate::{Result, database};
+
+/// The name in the report.
+pub const NAME: &str = "fts5";
 
 /// An FTS5 table over heading path and text, with the default tokeniser, searched with OR and `ORDER BY rank`.
 ///
@@ -20,12 +23,25 @@ pub struct Fts5 {
     next: i64,
 }
 
+const FILE: &str = "fts5.db";
+
 impl Fts5 {
     /// Makes an empty one in `folder`.
     pub fn create(folder: &Path) -> Result<Self> {
-        let path = folder.join("fts5.db");
+        let path = folder.join(FILE);
         Ok(Self { connection: open(&path)?, path, rows: HashMap::new(), next: 1 })
     }
+
+    /// Opens the one that is in `folder`, to search it.
+    pub fn open(folder: &Path) -> Result<Self> {
+        let path = folder.join(FILE);
+        let connection = Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        Ok(Self { connection, path, rows: HashMap::new(), next: 1 })
+    }
+}
+
+fn checkpoint(connection: &Connection) -> Result<()> {
+    Ok(connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?)
 }
 
 fn open(path: &Path) -> Result<Connection> {
@@ -61,7 +77,7 @@ fn any_of(query: &str) -> String {
 
 impl Peer for Fts5 {
     fn name(&self) -> &'static str {
-        "fts5"
+        NAME
     }
 
     fn build(&mut self, files: &[FileChunks]) -> Result<()> {
@@ -99,8 +115,17 @@ impl Peer for Fts5 {
         Ok(hits)
     }
 
+    fn path(&self) -> PathBuf {
+        self.path.clone()
+    }
+
+    fn close(&mut self) -> Result<()> {
+        // The connection reads with calls and maps nothing of the file.
+        checkpoint(&self.connection)
+    }
+
     fn bytes(&self) -> Result<u64> {
-        self.connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        checkpoint(&self.connection)?;
         database::bytes(&self.path)
     }
 }
@@ -125,6 +150,8 @@ mod tests {
         assert_eq!(hits(&mut fts5, "oak, ash?"), 3);
         assert_eq!(hits(&mut fts5, "ash"), 1);
         assert_eq!(fts5.search("guide", 2).unwrap(), 2);
+        fts5.close().unwrap();
+        assert_eq!(Fts5::open(folder.path()).unwrap().search("oak", 10).unwrap(), 2);
 
         fts5.replace(&[file("a.md", &["fir"])]).unwrap();
         fts5.replace(&[file("a.md", &["fir", "fir"]), file("c.md", &["fir"])]).unwrap();

@@ -14,19 +14,28 @@
 
 pub mod access;
 pub mod args;
+pub mod binary;
+pub mod cache;
 pub mod chunk;
 pub mod corpus;
 pub mod database;
 pub mod edit;
 pub mod floor;
 pub mod fts5;
+pub mod growth;
 pub mod measure;
 pub mod peer;
+pub mod process;
 pub mod queries;
 pub mod random;
 pub mod report;
 pub mod stage;
 pub mod subject;
+#[cfg(feature = "tantivy")]
+pub mod tantivy;
+
+/// tantivy's name in the report, whether or not it is built in.
+pub const TANTIVY: &str = "tantivy";
 
 /// The result of a step of the report; any error ends the run.
 pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;

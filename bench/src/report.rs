@@ -46,6 +46,10 @@ pub struct Row {
     pub peers: Vec<(String, f64)>,
     /// The limit, where there is one for this corpus.
     pub bar: Option<Bar>,
+    /// Whether what was measured gave the right results: a figure counts for nothing otherwise.
+    pub counts: bool,
+    /// Whether the others' figures are of the same kind, so that there is a ratio.
+    pub compared: bool,
 }
 
 impl Row {
@@ -60,10 +64,19 @@ impl Row {
     ) -> Self {
         let own = figures.iter().position(|(name, _)| name == subject::NAME);
         let ragdb = own.map(|place| figures.remove(place).1);
-        Self { name: name.into(), corpus, unit, ragdb, peers: figures, bar }
+        Self { name: name.into(), corpus, unit, ragdb, peers: figures, bar, counts: true, compared: true }
     }
 
-    fn peer(&self, wanted: &str) -> Option<f64> {
+    /// The row, which meets no bar unless the results were right.
+    #[must_use]
+    pub fn counts_if(mut self, right: bool) -> Self {
+        self.counts = right;
+        self
+    }
+
+    /// The figure of one of the others.
+    #[must_use]
+    pub fn peer(&self, wanted: &str) -> Option<f64> {
         self.peers.iter().find(|(name, _)| name == wanted).map(|(_, figure)| *figure)
     }
 
@@ -73,6 +86,7 @@ impl Row {
         let other = match &self.bar {
             Some(Bar::Against { peer, .. }) => self.peer(peer),
             Some(Bar::AtMost(_)) => None,
+            None if !self.compared => None,
             None => self.peers.first().map(|(_, figure)| *figure),
         };
         Some(self.ragdb? / other.filter(|figure| *figure > 0.0)?)
@@ -85,7 +99,7 @@ impl Row {
             Bar::Against { peer, factor, more } => factor * self.peer(peer)? + more,
             Bar::AtMost(limit) => *limit,
         };
-        Some(self.ragdb? <= limit)
+        Some(self.ragdb? <= limit && self.counts)
     }
 
     fn bar_text(&self) -> Option<String> {
@@ -113,25 +127,40 @@ pub fn json(environment: &Value, rows: &[Row]) -> Value {
     json!({ "environment": environment, "rows": rows.iter().map(Row::json).collect::<Vec<_>>() })
 }
 
+const HEADER: [&str; 8] = ["", "corpus", "ragdb", "unit", "others", "ratio", "bar", "met"];
+
+impl Row {
+    /// What a line of a table shows, as [`HEADER`] names it.
+    fn cells(&self) -> [String; 8] {
+        let peers = self.peers.iter().map(|(name, figure)| format!("{name} {}", shown(*figure)));
+        let missing = || "—".to_owned();
+        [
+            self.name.clone(),
+            self.corpus.name().to_owned(),
+            self.ragdb.map_or_else(missing, shown),
+            self.unit.to_owned(),
+            peers.collect::<Vec<_>>().join(", "),
+            self.ratio().map_or_else(missing, shown),
+            self.bar_text().unwrap_or_default(),
+            self.met().map_or("", |met| if met { "yes" } else { "NO" }).to_owned(),
+        ]
+    }
+}
+
+/// The rows as a table of Markdown.
+#[must_use]
+pub fn markdown(rows: &[Row]) -> String {
+    let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+    let mut text = line(&HEADER.map(str::to_owned)) + "|---|---|--:|---|---|--:|---|---|\n";
+    text.extend(rows.iter().map(|row| line(&row.cells())));
+    text
+}
+
 /// The rows as a table of text.
 #[must_use]
 pub fn table(rows: &[Row]) -> String {
-    let header = ["", "corpus", "ragdb", "unit", "others", "ratio", "bar", "met"].map(str::to_owned);
-    let mut lines = vec![header];
-    for row in rows {
-        let peers = row.peers.iter().map(|(name, figure)| format!("{name} {}", shown(*figure)));
-        let missing = || "—".to_owned();
-        lines.push([
-            row.name.clone(),
-            row.corpus.name().to_owned(),
-            row.ragdb.map_or_else(missing, shown),
-            row.unit.to_owned(),
-            peers.collect::<Vec<_>>().join(", "),
-            row.ratio().map_or_else(missing, shown),
-            row.bar_text().unwrap_or_default(),
-            row.met().map_or("", |met| if met { "yes" } else { "NO" }).to_owned(),
-        ]);
-    }
+    let mut lines = vec![HEADER.map(str::to_owned)];
+    lines.extend(rows.iter().map(Row::cells));
     let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
     let widths: [usize; 8] = std::array::from_fn(width);
     let mut text = String::new();
@@ -201,11 +230,19 @@ mod tests {
     }
 
     #[test]
+    fn a_figure_of_wrong_results_meets_no_bar() {
+        assert_eq!(row(Some(1.0), Some(Bar::AtMost(2.0))).counts_if(false).met(), Some(false));
+    }
+
+    #[test]
     fn the_same_figures_are_printed_and_written() {
         let rows = [row(Some(20.0), Some(Bar::times("fts5", 0.5)))];
         let expected = json!({"name": "first sync", "corpus": "L", "unit": "ms", "ragdb": 20.0,
             "peers": {"fts5": 30.0, "walk+stat": 4.0}, "ratio": 20.0 / 30.0, "bar": "≤ 0.5 × fts5", "met": false});
         assert_eq!(json(&json!({}), &rows)["rows"][0], expected);
+        let markdown = markdown(&rows);
+        let line = "| first sync | L | 20.0 | ms | fts5 30.0, walk+stat 4.00 | 0.6667 | ≤ 0.5 × fts5 | NO |\n";
+        assert!(markdown.ends_with(line) && markdown.lines().count() == 3, "{markdown}");
         let table = table(&rows);
         assert!(table.ends_with("ms    fts5 30.0, walk+stat 4.00  0.6667  ≤ 0.5 × fts5  NO\n"), "{table}");
     }

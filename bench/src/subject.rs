@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use ragdb::{Principal, SearchRequest, Store, SyncRequest, SyncSources};
+use ragdb::{
+    ContextRequest, Evidence, EvidenceBlock, Principal, ProposedAnswer, ProposedCitation, ProposedClaim, SearchRequest,
+    Store, SyncRequest, SyncSources, Verdict, VerifyRequest,
+};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::Result;
@@ -11,6 +14,8 @@ use crate::chunk::{Chunk, FileChunks};
 /// The name in the report.
 pub const NAME: &str = "ragdb";
 
+const FILE: &str = "ragdb.db";
+
 /// A store and the calls that are measured.
 pub struct Subject {
     path: PathBuf,
@@ -18,10 +23,24 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// A subject with its store in `folder`.
-    pub fn open(folder: &Path) -> Result<Self> {
-        let path = folder.join("ragdb.db");
+    /// A subject with a new store in `folder`.
+    pub fn create(folder: &Path) -> Result<Self> {
+        let path = folder.join(FILE);
         let store = Store::create(&path)?;
+        Ok(Self { path, store })
+    }
+
+    /// A subject with the store that is in `folder`.
+    pub fn open(folder: &Path) -> Result<Self> {
+        let path = folder.join(FILE);
+        let store = Store::open(&path)?;
+        Ok(Self { path, store })
+    }
+
+    /// The same, for reading only.
+    pub fn open_read_only(folder: &Path) -> Result<Self> {
+        let path = folder.join(FILE);
+        let store = Store::open_read_only(&path)?;
         Ok(Self { path, store })
     }
 
@@ -40,7 +59,7 @@ impl Subject {
     }
 
     /// Syncs `corpus` into the store that is there.
-    pub fn sync(&mut self, corpus: &Path) -> Result<()> {
+    pub fn sync(&self, corpus: &Path) -> Result<()> {
         let sources = SyncSources::Folders(vec![corpus.to_owned()]);
         self.store.sync(&SyncRequest { sources, keep_going: true, reroot: true, ..SyncRequest::default() })?;
         Ok(())
@@ -62,11 +81,60 @@ impl Subject {
             == ids(self.store.search_exhaustively(&Principal::operator(), &request)?))
     }
 
+    /// What a model would be shown for a question.
+    pub fn context(&self, question: &str) -> Result<Shown> {
+        let request = ContextRequest::new(question);
+        Ok(Shown(self.store.context(&Principal::operator(), &request)?))
+    }
+
+    /// How many of an answer's claims hold.
+    pub fn verified(&self, shown: &Shown, answer: &ProposedAnswer) -> Result<usize> {
+        let request = VerifyRequest::new(&shown.0.manifest, answer);
+        let verification = self.store.verify(&Principal::operator(), &request)?;
+        Ok(verification.claims.iter().filter(|claim| claim.verdict == Verdict::Verified).count())
+    }
+
     /// The store's file, with nothing left in its log.
     #[must_use]
     pub fn database(&self) -> &Path {
         &self.path
     }
+}
+
+/// The evidence for a question.
+pub struct Shown(Evidence);
+
+impl Shown {
+    /// An answer of `claims` claims, each a line of a block that it quotes; the blocks give theirs in turns. `None`
+    /// where they have too few lines.
+    #[must_use]
+    pub fn quotes(&self, claims: usize) -> Option<ProposedAnswer> {
+        let blocks = self.0.blocks();
+        let mut lines: Vec<_> = blocks.iter().map(sentences).collect();
+        let mut answer = ProposedAnswer::default();
+        while answer.claims.len() < claims {
+            let before = answer.claims.len();
+            for (label, line) in lines.iter_mut().filter_map(Iterator::next).take(claims - before) {
+                let citation = ProposedCitation { reference: label.clone(), quote: Some(line.into()), range: None };
+                answer.claims.push(ProposedClaim { text: line.into(), citations: vec![citation] });
+            }
+            if answer.claims.len() == before {
+                return None;
+            }
+        }
+        Some(answer)
+    }
+}
+
+/// The block's label and text, line by line.
+fn sentences(block: &EvidenceBlock) -> impl Iterator<Item = (&String, &str)> {
+    let lines = block.body.lines().map(str::trim).filter(|line| is_sentence(line));
+    lines.map(|line| (&block.label, line))
+}
+
+/// Whether a line says something: a claim of two words is none.
+fn is_sentence(line: &str) -> bool {
+    line.starts_with(char::is_alphabetic) && line.split_whitespace().count() >= 5
 }
 
 fn request(query: &str, k: usize) -> SearchRequest {

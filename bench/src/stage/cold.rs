@@ -1,0 +1,124 @@
+//! A process that opens an index, answers one query and ends: with the index in the page cache, and without.
+
+use std::path::{Path, PathBuf};
+
+use super::{Bench, K};
+use crate::corpus::Scale;
+use crate::measure::{Contender, alternate, median};
+use crate::process::{self, Usage};
+use crate::report::{Bar, Row};
+use crate::{Result, TANTIVY, cache, fts5, queries, subject};
+
+/// The hidden argument of the report that makes it such a process of a peer: its name, folder and query follow.
+pub const ANSWER: &str = "--answer";
+
+/// How many queries there are a round.
+const QUERIES: usize = 10;
+
+/// A program with its arguments before the query, and the files that it reads.
+struct Process {
+    name: &'static str,
+    program: PathBuf,
+    arguments: Vec<String>,
+    files: Vec<PathBuf>,
+}
+
+impl Bench {
+    /// Time from start to end of a process with one query, and what is read from the disk for it.
+    pub fn cold(&mut self) -> Result<Vec<Row>> {
+        // What a process maps stays in the page cache, whoever drops it.
+        for peer in &mut self.peers {
+            peer.close()?;
+        }
+        let mut queries = queries::headings(&self.files, QUERIES / 2);
+        queries.extend(queries::questions(&self.files, QUERIES / 2));
+        let processes = self.processes()?;
+
+        for process in &processes {
+            cache::fill(&process.files)?;
+        }
+        let warm = self.runs(&processes, &queries, |_| Ok(()))?;
+        let dropped = self.runs(&processes, &queries, cache::drop_files)?;
+        // What is measured next finds it as it was.
+        for process in &processes {
+            cache::fill(&process.files)?;
+        }
+        let times = |runs: &[(String, Vec<Usage>)]| figures(runs, |usage| usage.time);
+        let read = figures(&dropped, |usage| usage.read as f64 / 1e6);
+        // All that was read comes from the cache where the system did not drop it.
+        let was_dropped = read.iter().all(|(_, megabytes)| *megabytes > 0.0);
+        if !was_dropped {
+            eprintln!("the page cache could not be dropped with posix_fadvise: such rows don't count");
+        }
+        let row = |name: &str, unit, figures, bar| Row::new(name, self.scale, unit, figures, Some(bar));
+        let at_x = if self.scale == Scale::X { Some(Bar::AtMost(10.0)) } else { None };
+        Ok(vec![
+            row("one query, process, warm", "ms", times(&warm), Bar::times(TANTIVY, 1.5)),
+            row("one query, process, cache dropped", "ms", times(&dropped), Bar::times(TANTIVY, 0.2))
+                .counts_if(was_dropped),
+            Row::new("one query, process: read from disk", self.scale, "MB", read, at_x).counts_if(was_dropped),
+        ])
+    }
+
+    /// The programs that were found, and whose index is there.
+    fn processes(&self) -> Result<Vec<Process>> {
+        let own = std::env::current_exe()?;
+        let database = self.subject.database();
+        let peer = |name: &'static str, path: &Path| -> Result<Process> {
+            let arguments = vec![ANSWER.to_owned(), name.to_owned(), self.scratch.display().to_string()];
+            Ok(Process { name, program: own.clone(), arguments, files: cache::files(path)? })
+        };
+        let mut processes = Vec::new();
+        if let Some(binary) = &self.binary {
+            let arguments =
+                ["--quiet", "--db", &database.display().to_string(), "search", "--literal", "--floor", "0", "-k"];
+            let mut arguments = arguments.map(str::to_owned).to_vec();
+            arguments.push(K.to_string());
+            let files = cache::files(database)?;
+            processes.push(Process { name: subject::NAME, program: binary.clone(), arguments, files });
+        }
+        for other in &self.peers {
+            processes.push(peer(other.name(), &other.path())?);
+        }
+        Ok(processes)
+    }
+
+    /// Each process once for each query and round, after `before` was done to its files.
+    fn runs(
+        &self,
+        processes: &[Process],
+        queries: &[String],
+        before: fn(&[PathBuf]) -> Result<()>,
+    ) -> Result<Vec<(String, Vec<Usage>)>> {
+        let query = std::cell::Cell::new(0);
+        let (query, mut contenders) = (&query, Vec::new());
+        for process in processes {
+            contenders.push(Contender::new(process.name, move || {
+                before(&process.files)?;
+                let asked = &queries[query.get()];
+                process::watched(&process.program, process.arguments.iter().chain([asked]))
+            }));
+        }
+        alternate(self.rounds * queries.len(), &mut contenders, |round| {
+            query.set(round % queries.len());
+            Ok(())
+        })
+    }
+}
+
+fn figures(runs: &[(String, Vec<Usage>)], of: impl Fn(&Usage) -> f64) -> Vec<(String, f64)> {
+    let middle = |usages: &[Usage]| median(&usages.iter().map(&of).collect::<Vec<_>>());
+    runs.iter().map(|(name, usages)| (name.clone(), middle(usages))).collect()
+}
+
+/// What the process of a peer does: opens the index of that name in `folder`, and answers.
+pub fn answer(name: &str, folder: &Path, query: &str) -> Result<()> {
+    let hits = match name {
+        #[cfg(feature = "tantivy")]
+        TANTIVY => crate::peer::Peer::search(&mut crate::tantivy::Tantivy::at(folder), query, K)?,
+        fts5::NAME => crate::peer::Peer::search(&mut fts5::Fts5::open(folder)?, query, K)?,
+        _ => return Err(format!("{name} is no peer").into()),
+    };
+    println!("{hits}");
+    Ok(())
+}
