@@ -16,6 +16,10 @@ test-long:
 bench CORPUS="S":
     cargo bench -p ragdb-bench --bench report -- --corpus {{CORPUS}}
 
+# Instructions of five cases, against those of before (needs valgrind).
+instructions *ARGS:
+    cargo bench -p ragdb-bench --no-default-features --bench instructions -- {{ARGS}}
+
 # The library's pages.
 doc:
     cargo doc --no-deps --open

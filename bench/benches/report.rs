@@ -9,11 +9,12 @@ use std::time::Instant;
 use ragdb_bench::args::Args;
 use ragdb_bench::corpus::{self, Scale};
 use ragdb_bench::fts5::Fts5;
+use ragdb_bench::page::Corpus;
 use ragdb_bench::peer::Peer;
 use ragdb_bench::report::{self, Row};
 use ragdb_bench::stage::{self, Bench, STAGES, cold};
 use ragdb_bench::subject::{self, Subject};
-use ragdb_bench::{Result, binary, chunk, growth, process};
+use ragdb_bench::{Result, binary, chunk, growth, page, process};
 use serde_json::{Value, json};
 
 fn main() -> ExitCode {
@@ -36,12 +37,14 @@ fn run() -> Result<()> {
     let arguments: Vec<String> = arguments.by_ref().map(|argument| argument.to_string_lossy().into_owned()).collect();
     match arguments.as_slice() {
         [hidden, peer, folder, query] if hidden == cold::ANSWER => cold::answer(peer, Path::new(folder), query),
-        _ => report(&Args::parse(arguments)?),
+        _ => {
+            let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the package has no parent folder")?;
+            report(&Args::parse(arguments, root)?, root)
+        }
     }
 }
 
-fn report(args: &Args) -> Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the package has no parent folder")?;
+fn report(args: &Args, root: &Path) -> Result<()> {
     let data = args.data.clone().unwrap_or_else(|| root.join("target/data"));
     let binary = binary::locate(root).map_err(|reason| eprintln!("rows of processes are left out: {reason}")).ok();
     let (mut rows, mut corpora) = (Vec::new(), Vec::new());
@@ -68,23 +71,33 @@ fn report(args: &Args) -> Result<()> {
     write(args, &corpora, &rows)
 }
 
-/// What was measured.
-struct Corpus {
-    scale: Scale,
-    files: usize,
-    bytes: u64,
-    chunks: usize,
+fn write(args: &Args, corpora: &[Corpus], rows: &[Row]) -> Result<()> {
+    let to = |path: &Path, text: String| fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()));
+    if let Some(path) = &args.json {
+        let report = report::json(&environment(args, corpora), rows);
+        to(path, serde_json::to_string_pretty(&report)? + "\n")?;
+    }
+    if let Some(path) = &args.markdown {
+        let before = fs::read_to_string(path).unwrap_or_default();
+        to(path, page::with_report(&before, &page::report(&machine(args), corpora, rows)))?;
+    }
+    Ok(())
 }
 
-fn write(args: &Args, corpora: &[Corpus], rows: &[Row]) -> Result<()> {
-    let to = |path: &Option<PathBuf>, text: String| match path {
-        Some(path) => fs::write(path, text).map_err(|error| format!("{}: {error}", path.display())),
-        None => Ok(()),
-    };
-    let environment = environment(args, corpora);
-    to(&args.json, serde_json::to_string_pretty(&report::json(&environment, rows))? + "\n")?;
-    to(&args.markdown, report::markdown(rows))?;
-    Ok(())
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+fn machine(args: &Args) -> String {
+    format!(
+        "{} cores, {} on {}, SQLite {}; {} rounds, {} queries of each kind.",
+        cores(),
+        std::env::consts::OS,
+        std::env::consts::ARCH,
+        rusqlite::version(),
+        args.rounds,
+        args.queries
+    )
 }
 
 fn scratch_root(root: &Path) -> Result<PathBuf> {
@@ -143,7 +156,7 @@ fn measure(bench: &mut Bench, only: &[String]) -> Result<Vec<Row>> {
 fn environment(args: &Args, corpora: &[Corpus]) -> Value {
     let corpus = |it: &Corpus| json!({"corpus": it.scale.name(), "files": it.files, "markdown_bytes": it.bytes, "chunks": it.chunks});
     json!({
-        "sqlite": rusqlite::version(), "cores": std::thread::available_parallelism().map_or(1, usize::from),
+        "sqlite": rusqlite::version(), "cores": cores(),
         "os": std::env::consts::OS, "arch": std::env::consts::ARCH,
         "rounds": args.rounds, "queries": args.queries, "corpora": corpora.iter().map(corpus).collect::<Vec<_>>(),
     })

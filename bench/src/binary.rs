@@ -9,9 +9,9 @@ use crate::Result;
 /// said.
 pub fn locate(root: &Path) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut build = Command::new(cargo);
-    build.args(["build", "--release", "--quiet", "--bin", "ragdb"]).current_dir(root);
-    let built = build.status().is_ok_and(|status| status.success());
+    let mut command = Command::new(cargo);
+    command.args(["build", "--release", "--quiet", "--bin", "ragdb"]).current_dir(root);
+    let built = command.status().is_ok_and(|status| status.success());
     // The bench is target/release/deps/report-….
     let bench = std::env::current_exe()?;
     let folder = bench.parent().and_then(Path::parent).ok_or("the bench stands in no target folder")?;

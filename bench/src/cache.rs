@@ -17,6 +17,13 @@ pub fn drop_files(files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
+/// The same with all that the system holds in its cache, programs as well: where dropping file by file does nothing, as
+/// on some file systems, and this is allowed.
+pub fn drop_all(files: &[PathBuf]) -> Result<()> {
+    drop_files(files)?;
+    Ok(fs::write("/proc/sys/vm/drop_caches", "1")?)
+}
+
 /// Reads these files, so that the page cache holds them.
 pub fn fill(files: &[PathBuf]) -> Result<()> {
     for path in files {

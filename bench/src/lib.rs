@@ -14,16 +14,20 @@
 
 pub mod access;
 pub mod args;
+pub mod baseline;
 pub mod binary;
 pub mod cache;
+pub mod cases;
 pub mod chunk;
 pub mod corpus;
 pub mod database;
 pub mod edit;
 pub mod floor;
 pub mod fts5;
+pub mod generate;
 pub mod growth;
 pub mod measure;
+pub mod page;
 pub mod peer;
 pub mod process;
 pub mod queries;

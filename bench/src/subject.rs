@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ragdb::{
     ContextRequest, Evidence, EvidenceBlock, Principal, ProposedAnswer, ProposedCitation, ProposedClaim, SearchRequest,
-    Store, SyncRequest, SyncSources, Verdict, VerifyRequest,
+    Store, SyncRequest, SyncSources, Verdict, Verification, VerifyRequest,
 };
 use rusqlite::{Connection, OpenFlags};
 
@@ -87,11 +87,25 @@ impl Subject {
         Ok(Shown(self.store.context(&Principal::operator(), &request)?))
     }
 
+    /// An answer of `claims` claims that hold, each a line of the evidence that it quotes; the blocks give theirs in
+    /// turns. `None` where too few lines prove what they say: many are a piece of a sentence.
+    pub fn answer(&self, shown: &Shown, claims: usize) -> Result<Option<ProposedAnswer>> {
+        let mut answer = shown.quotes();
+        let judged = self.verify(shown, &answer)?;
+        let mut holds = judged.claims.iter().map(|claim| claim.verdict == Verdict::Verified);
+        answer.claims.retain(|_| holds.next() == Some(true));
+        answer.claims.truncate(claims);
+        Ok((answer.claims.len() == claims).then_some(answer))
+    }
+
     /// How many of an answer's claims hold.
     pub fn verified(&self, shown: &Shown, answer: &ProposedAnswer) -> Result<usize> {
-        let request = VerifyRequest::new(&shown.0.manifest, answer);
-        let verification = self.store.verify(&Principal::operator(), &request)?;
-        Ok(verification.claims.iter().filter(|claim| claim.verdict == Verdict::Verified).count())
+        let judged = self.verify(shown, answer)?;
+        Ok(judged.claims.iter().filter(|claim| claim.verdict == Verdict::Verified).count())
+    }
+
+    fn verify(&self, shown: &Shown, answer: &ProposedAnswer) -> Result<Verification> {
+        Ok(self.store.verify(&Principal::operator(), &VerifyRequest::new(&shown.0.manifest, answer))?)
     }
 
     /// The store's file, with nothing left in its log.
@@ -105,24 +119,22 @@ impl Subject {
 pub struct Shown(Evidence);
 
 impl Shown {
-    /// An answer of `claims` claims, each a line of a block that it quotes; the blocks give theirs in turns. `None`
-    /// where they have too few lines.
-    #[must_use]
-    pub fn quotes(&self, claims: usize) -> Option<ProposedAnswer> {
+    /// A claim for each line, as far as an answer may have so many; the blocks give theirs in turns.
+    fn quotes(&self) -> ProposedAnswer {
+        const MOST: usize = 100;
         let blocks = self.0.blocks();
         let mut lines: Vec<_> = blocks.iter().map(sentences).collect();
         let mut answer = ProposedAnswer::default();
-        while answer.claims.len() < claims {
+        loop {
             let before = answer.claims.len();
-            for (label, line) in lines.iter_mut().filter_map(Iterator::next).take(claims - before) {
+            for (label, line) in lines.iter_mut().filter_map(Iterator::next).take(MOST - before) {
                 let citation = ProposedCitation { reference: label.clone(), quote: Some(line.into()), range: None };
                 answer.claims.push(ProposedClaim { text: line.into(), citations: vec![citation] });
             }
             if answer.claims.len() == before {
-                return None;
+                return answer;
             }
         }
-        Some(answer)
     }
 }
 

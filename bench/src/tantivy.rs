@@ -99,7 +99,7 @@ fn tokenizers() -> ::tantivy::tokenizer::TokenizerManager {
 }
 
 /// The documents of a file's chunks. The heading is a value of its own, so that it is stored as it is.
-fn documents<'a>(file: &'a FileChunks, fields: Fields) -> impl Iterator<Item = TantivyDocument> + 'a {
+fn documents(file: &FileChunks, fields: Fields) -> impl Iterator<Item = TantivyDocument> + '_ {
     file.chunks.iter().map(move |chunk| {
         let mut document = TantivyDocument::default();
         document.add_text(fields.path, &file.path);
@@ -107,6 +107,13 @@ fn documents<'a>(file: &'a FileChunks, fields: Fields) -> impl Iterator<Item = T
         document.add_text(fields.body, &chunk.text);
         document
     })
+}
+
+fn new_writer(index: &Index) -> Result<IndexWriter> {
+    let writer = index.writer_with_num_threads(1, MEMORY)?;
+    // A merge on a thread of its own would slow down whatever is measured next.
+    writer.set_merge_policy(Box::new(NoMergePolicy));
+    Ok(writer)
 }
 
 impl Peer for Tantivy {
@@ -138,15 +145,7 @@ impl Peer for Tantivy {
     fn replace(&mut self, files: &[FileChunks]) -> Result<()> {
         let fields = self.fields;
         let open = self.opened()?;
-        let mut writer = match open.writer.take() {
-            Some(writer) => writer,
-            None => {
-                let writer = open.index.writer_with_num_threads(1, MEMORY)?;
-                // A merge on a thread of its own would slow down whatever is measured next.
-                writer.set_merge_policy(Box::new(NoMergePolicy));
-                writer
-            }
-        };
+        let mut writer = open.writer.take().map_or_else(|| new_writer(&open.index), Ok)?;
         for file in files {
             writer.delete_term(Term::from_field_text(fields.path, &file.path));
             for document in documents(file, fields) {

@@ -85,17 +85,16 @@ impl Bench {
             };
             let readers: Vec<_> = (0..READERS).map(|reader| scope.spawn(move || read(reader))).collect();
             let mut whole = Stretch::default();
-            let written = match edits {
-                Some(random) => (0..).take_while(|_| start.elapsed() < length).try_for_each(|round| {
+            let mut written = Ok(());
+            if let Some(random) = edits {
+                written = (0..).take_while(|_| start.elapsed() < length).try_for_each(|round| {
                     write(random, round)?;
                     whole.syncs += 1;
                     Ok(())
-                }),
-                None => {
-                    thread::sleep(length);
-                    Ok(())
-                }
-            };
+                });
+            } else {
+                thread::sleep(length);
+            }
             stop.store(true, Ordering::Relaxed);
             whole.seconds = start.elapsed().as_secs_f64();
             for reader in readers {
