@@ -5,7 +5,8 @@ use crate::report::{Bar, Row};
 use crate::stage::{PEAK_MEMORY, sync};
 use crate::{floor, subject};
 
-/// What grows, and the largest exponent that is allowed: 1 is growth in proportion.
+/// What grows, and the largest exponent that is allowed up to X: 1 is growth in proportion. Smaller corpora are too much
+/// alike in size for that, and too different in kind.
 struct Law {
     row: &'static str,
     /// What the machine needs for it anyway, which is taken off.
@@ -20,11 +21,13 @@ const LAWS: [Law; 7] = [
     Law { row: sync::ONE_FILE, less: None, most: None },
     Law { row: sync::NO_CHANGE, less: None, most: None },
     Law { row: sync::FIRST, less: None, most: LINEAR },
-    Law { row: PEAK_MEMORY, less: None, most: None },
+    Law { row: PEAK_MEMORY, less: None, most: FLAT },
 ];
 const SUBLINEAR: Option<f64> = Some(0.9);
 /// In proportion, with what the clock is off.
 const LINEAR: Option<f64> = Some(1.1);
+/// Hardly: ten times the chunks, three times the memory at most.
+const FLAT: Option<f64> = Some(0.5);
 /// The least difference that the clock tells, in milliseconds.
 const LEAST: f64 = 0.1;
 
@@ -44,7 +47,13 @@ pub fn rows(measured: &[Row], corpora: &[(Scale, usize)]) -> Vec<Row> {
                 let name = format!("growth {} to {}: {}{less}", least.name(), scale.name(), law.row);
                 let figures = [(subject::NAME, exponent), (least.name(), from), (scale.name(), to)];
                 let figures = figures.map(|(name, figure)| (name.to_owned(), figure)).to_vec();
-                let mut row = Row::new(&name, scale, "exponent", figures, law.most.map(Bar::AtMost));
+                let mut row = Row::new(
+                    &name,
+                    scale,
+                    "exponent",
+                    figures,
+                    law.most.filter(|_| scale == Scale::X).map(Bar::AtMost),
+                );
                 row.compared = false;
                 rows.push(row);
             }
