@@ -22,9 +22,14 @@ pub(super) struct Lines {
 impl Lines {
     /// At the first line of a text.
     pub(super) fn of(text: &str) -> Self {
-        let mut lines = Self { kind: Kind::Blank, is_quoted: false };
+        let mut lines = Self::after_blank();
         lines.next(text);
         lines
+    }
+
+    /// After an empty line.
+    pub(super) fn after_blank() -> Self {
+        Self { kind: Kind::Blank, is_quoted: false }
     }
 
     /// Takes the line that a text begins with: whether a block begins there, and how many bytes of indentation and

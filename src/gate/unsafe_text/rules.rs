@@ -4,18 +4,23 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::Anchored;
-use aho_corasick::Input;
-use aho_corasick::automaton::{Automaton, OverlappingState, StateID};
-use aho_corasick::dfa::DFA;
+use aho_corasick::AhoCorasick;
 use regex::Regex;
 use serde::Deserialize;
 
 use super::hidden::Detector;
-use super::shadow::{Form, Sink, fold, fold_letters};
+use super::seam::{Seam, Stretch};
+use super::shadow::fold_letters;
+use super::skim::{Skim, Skimmer};
 
 /// A match and the anchors it needs lie within so many bytes of its first anchor.
 const NEAR: usize = 600;
+
+/// An outline ends before its anchor does, and characters are whole.
+const LOOSELY_NEAR: usize = NEAR + 16;
+
+/// So much before and after is folded: a match is looked at from a little before it.
+const AROUND: usize = NEAR + 100;
 
 /// The rules of this build.
 pub(super) static RULES: LazyLock<Rules> =
@@ -50,11 +55,13 @@ pub(super) struct Rule {
     #[cfg_attr(not(test), allow(dead_code))]
     pub class: String,
     /// Of each group of anchors, one must stand near; one of the first group, in the match itself.
-    needs: Vec<Vec<usize>>,
+    needs: Vec<Vec<String>>,
+    /// The numbers of these groups among those of all rules.
+    groups: Range<u32>,
     /// One pattern for all of the rule's.
     pattern: String,
     unless: Option<String>,
-    compiled: OnceLock<Option<(Regex, Option<Regex>)>>,
+    compiled: OnceLock<Option<Compiled>>,
     pub detector: Option<Detector>,
     #[cfg_attr(not(test), allow(dead_code))]
     pub positive: Vec<String>,
@@ -62,35 +69,29 @@ pub(super) struct Rule {
     pub negative: Vec<String>,
 }
 
-/// All rules, and the automaton of their anchors.
-pub(super) struct Rules {
-    rules: Vec<Rule>,
-    automaton: DFA,
-    start: StateID,
-    anchors: usize,
+/// What a rule looks for.
+pub(super) struct Compiled {
+    /// All of its anchors, group by group.
+    anchors: AhoCorasick,
+    pattern: Regex,
+    unless: Option<Regex>,
 }
 
-/// What one pass over a text finds.
-pub(super) struct Seen {
-    anchors: Vec<bool>,
-    /// Whether the text has characters that the shadow leaves out.
-    pub format_characters: bool,
+/// All rules, and where to look for them.
+pub(super) struct Rules {
+    rules: Vec<Rule>,
+    skimmer: Skimmer,
 }
 
 impl Rules {
     fn read(toml: &str) -> Result<Self, String> {
         let RawRules { fragments, rule: raw } = toml::from_str(toml).map_err(|error| error.to_string())?;
-        let mut anchors: Vec<String> = Vec::new();
-        let mut rules = Vec::with_capacity(raw.len());
+        let mut rules: Vec<Rule> = Vec::with_capacity(raw.len());
         for raw in raw {
-            let mut number = |anchor: &String| {
-                let anchor = fold_letters(&anchor.replace('_', " "));
-                anchors.iter().position(|known| *known == anchor).unwrap_or_else(|| {
-                    anchors.push(anchor);
-                    anchors.len() - 1
-                })
-            };
-            let needs = raw.needs.iter().map(|group| group.iter().map(&mut number).collect()).collect();
+            let first_group = rules.last().map_or(0, |rule| rule.groups.end);
+            let fold = |anchor: &String| fold_letters(&anchor.replace('_', " "));
+            let needs: Vec<Vec<_>> = raw.needs.iter().map(|group| group.iter().map(fold).collect()).collect();
+            let groups = (first_group..).zip(&needs).last().map_or(first_group, |(group, _)| group + 1);
             let patterns: Vec<String> = raw.patterns.iter().map(|pattern| expand(pattern, &fragments)).collect();
             let detector = raw.detector.as_deref().map(|name| {
                 Detector::named(name).ok_or_else(|| format!("rule {}: no detector is called {name}", raw.id))
@@ -100,6 +101,7 @@ impl Rules {
                 id: raw.id.leak(),
                 class: raw.class,
                 needs,
+                groups: first_group..groups,
                 pattern: patterns.join("|"),
                 unless: raw.unless.map(|pattern| expand(&pattern, &fragments)),
                 compiled: OnceLock::new(),
@@ -108,63 +110,80 @@ impl Rules {
                 negative: raw.negative,
             });
         }
-        let automaton = DFA::new(&anchors).map_err(|error| error.to_string())?;
-        let start = automaton.start_state(Anchored::No).map_err(|error| error.to_string())?;
-        Ok(Self { rules, automaton, start, anchors: anchors.len() })
+        let mut anchors = Vec::new();
+        for rule in &rules {
+            for (number, group) in rule.groups.clone().zip(&rule.needs) {
+                let number = 1_u64.checked_shl(number).ok_or("the rules have too many groups of anchors")?;
+                anchors.extend(group.iter().map(|anchor| (anchor.as_str(), number)));
+            }
+        }
+        let skimmer = Skimmer::new(&anchors)?;
+        Ok(Self { rules, skimmer })
     }
 
     pub(super) fn all(&self) -> &[Rule] {
         &self.rules
     }
 
-    /// Which anchors stand in the shadow of a text, without making it.
-    pub(super) fn anchors_in(&self, text: &str, form: Form) -> Seen {
-        let mut watch = Watch { automaton: &self.automaton, state: self.start, seen: vec![false; self.anchors] };
-        let format_characters = fold(text, form, &mut watch);
-        Seen { anchors: watch.seen, format_characters }
+    /// Looks at a text without making a shadow; `None` where only a shadow can tell.
+    pub(super) fn skim(&self, text: &str) -> Option<Skim> {
+        self.skimmer.skim(text)
     }
 
-    /// Where anchors end in a shadow, by place.
-    pub(super) fn hits(&self, shadow: &str) -> Vec<(usize, usize)> {
-        // To an anchor, where a block begins is a space like another.
-        let shadow = shadow.replace('\n', " ");
-        let input = Input::new(&shadow);
-        let mut state = OverlappingState::start();
-        let mut hits = Vec::new();
-        loop {
-            // Only a search that starts anchored, which this one does not, could be refused.
-            if self.automaton.try_find_overlapping(&input, &mut state).is_err() {
-                return hits;
+    /// The parts of a text in which all anchors of a rule stand near one another in the shadow of either form, as far as
+    /// a skim can tell, in order and apart; each with those rules.
+    pub(super) fn stretches(&self, text: &str, skim: &Skim) -> Vec<(Stretch, Vec<&Rule>)> {
+        let of_rule = |rule| Rule::near(rule, skim).into_iter().map(move |place| (place, rule));
+        let mut places: Vec<(usize, &Rule)> = self.met(skim.groups).flat_map(of_rule).collect();
+        places.sort_unstable_by_key(|&(place, rule)| (place, rule.groups.start));
+        let mut stretches: Vec<(Stretch, Vec<&Rule>)> = Vec::new();
+        for (place, rule) in places {
+            let start = skim.place_before(place.saturating_sub(AROUND));
+            let end = skim.place_after(place + AROUND).unwrap_or(text.len());
+            let done = stretches.last().map_or(0, |(last, _)| last.end);
+            let seam = if start <= done { None } else { Seam::last(text, done, start) };
+            match stretches.last_mut() {
+                Some((last, rules)) if seam.is_none() => {
+                    last.end = end.max(last.end);
+                    if !rules.iter().any(|known| known.id == rule.id) {
+                        rules.push(rule);
+                    }
+                }
+                _ => stretches.push((Stretch { seam, end }, vec![rule])),
             }
-            let Some(found) = state.get_match() else { return hits };
-            hits.push((found.end(), found.pattern().as_usize()));
         }
+        stretches
     }
 
-    /// The rules whose patterns could match.
-    pub(super) fn concerned<'a>(&'a self, seen: &'a Seen) -> impl Iterator<Item = &'a Rule> {
-        let all_there = |rule: &&Rule| rule.needs.iter().all(|group| group.iter().any(|&anchor| seen.anchors[anchor]));
+    /// The rules whose anchors may all stand in a shadow.
+    pub(super) fn concerned(&self, shadow: &str) -> Vec<&Rule> {
+        self.met(self.skimmer.groups(shadow)).collect()
+    }
+
+    /// The rules of which each group is there.
+    fn met(&self, groups: u64) -> impl Iterator<Item = &Rule> {
+        let all_there = move |rule: &&Rule| rule.groups.clone().all(|group| groups >> group & 1 == 1);
         self.rules.iter().filter(|rule| rule.detector.is_none()).filter(all_there)
     }
 }
 
 impl Rule {
-    /// The pattern, and what must not stand before it; compiled when first needed.
-    pub(super) fn compile(&self) -> Result<(Regex, Option<Regex>), regex::Error> {
-        let unless = self.unless.as_deref().map(Regex::new).transpose()?;
-        Ok((Regex::new(&format!("(?s){}", self.pattern))?, unless))
+    /// Compiled when first needed.
+    pub(super) fn compile(&self) -> Result<Compiled, Box<dyn std::error::Error>> {
+        Ok(Compiled {
+            anchors: AhoCorasick::new(self.needs.iter().flatten())?,
+            pattern: Regex::new(&format!("(?s){}", self.pattern))?,
+            unless: self.unless.as_deref().map(Regex::new).transpose()?,
+        })
     }
 
-    /// Each match in a shadow, in order, given where anchors stand in it.
-    pub(super) fn find<'t>(
-        &'t self,
-        shadow: &'t str,
-        hits: &[(usize, usize)],
-    ) -> impl Iterator<Item = Range<usize>> + use<'t> {
-        let windows = self.windows(shadow, hits);
+    /// Each match in a shadow, in order; also given with a space for each line feed, since to an anchor where a block
+    /// begins is a space like another.
+    pub(super) fn find<'t>(&'t self, shadow: &'t str, spaced: &str) -> impl Iterator<Item = Range<usize>> + use<'t> {
         let compiled = self.compiled.get_or_init(|| self.compile().ok()).as_ref();
-        compiled.into_iter().flat_map(move |(pattern, unless)| {
-            let matches = windows.clone().into_iter().flat_map(move |window| {
+        let found = compiled.map(|compiled| (compiled, Self::windows(shadow, &self.hits(&compiled.anchors, spaced))));
+        found.into_iter().flat_map(move |(Compiled { pattern, unless, .. }, windows)| {
+            let matches = windows.into_iter().flat_map(move |window| {
                 // What stands before the window is seen by borders; where it is cut off, nothing ends.
                 let (seen, mut at) = (&shadow[..window.end], window.start);
                 std::iter::from_fn(move || {
@@ -180,15 +199,51 @@ impl Rule {
         })
     }
 
-    /// The parts of a shadow in which all anchors stand near one another, in order and apart.
-    fn windows(&self, shadow: &str, hits: &[(usize, usize)]) -> Vec<Range<usize>> {
-        let places = |group: &Vec<usize>| -> Vec<usize> {
-            hits.iter().filter(|(_, anchor)| group.contains(anchor)).map(|(at, _)| *at).collect()
+    #[cfg(test)]
+    pub(super) fn groups(&self) -> Range<u32> {
+        self.groups.clone()
+    }
+
+    #[cfg(test)]
+    pub(super) fn anchors_in(&self, spaced: &str) -> Vec<Vec<usize>> {
+        self.compile().map(|compiled| self.hits(&compiled.anchors, spaced)).unwrap_or_default()
+    }
+
+    /// Where anchors of each group end, in order.
+    fn hits(&self, anchors: &AhoCorasick, spaced: &str) -> Vec<Vec<usize>> {
+        let mut hits = vec![Vec::new(); self.needs.len()];
+        let mut ends = Vec::with_capacity(self.needs.len());
+        for group in &self.needs {
+            ends.push(ends.last().copied().unwrap_or(0) + group.len());
+        }
+        for found in anchors.find_overlapping_iter(spaced) {
+            let group = ends.partition_point(|&end| end <= found.pattern().as_usize());
+            hits[group].push(found.end());
+        }
+        hits
+    }
+
+    /// Where anchors of the first group may stand near all others, by the least length of a shadow before them.
+    fn near(&self, skim: &Skim) -> Vec<usize> {
+        let places = |group: u32| -> Vec<usize> {
+            skim.hits.iter().filter(|hit| hit.groups >> group & 1 == 1).map(|hit| hit.length).collect()
         };
-        let Some((first, others)) = self.needs.split_first() else { return Vec::new() };
-        let others: Vec<Vec<usize>> = others.iter().map(places).collect();
+        let mut groups = self.groups.clone();
+        let mut first = groups.next().map(places).unwrap_or_default();
+        for other in groups.map(places) {
+            first.retain(|at| {
+                let near = other.partition_point(|&it| it + LOOSELY_NEAR < *at);
+                other.get(near).is_some_and(|&it| it <= at + LOOSELY_NEAR)
+            });
+        }
+        first
+    }
+
+    /// The parts of a shadow in which all anchors stand near one another, in order and apart.
+    fn windows(shadow: &str, hits: &[Vec<usize>]) -> Vec<Range<usize>> {
+        let Some((first, others)) = hits.split_first() else { return Vec::new() };
         let mut windows: Vec<Range<usize>> = Vec::new();
-        for at in places(first) {
+        for &at in first {
             let start = shadow.floor_char_boundary(at.saturating_sub(NEAR));
             let end = shadow.ceil_char_boundary((at + NEAR).min(shadow.len()));
             let near =
@@ -202,33 +257,6 @@ impl Rule {
             }
         }
         windows
-    }
-}
-
-/// Steps the automaton over what the folding emits.
-struct Watch<'a> {
-    automaton: &'a DFA,
-    state: StateID,
-    seen: Vec<bool>,
-}
-
-impl Sink for Watch<'_> {
-    #[inline]
-    fn put(&mut self, source: usize, character: char) {
-        for byte in character.encode_utf8(&mut [0; 4]).bytes() {
-            self.put_ascii(source, byte);
-        }
-    }
-
-    #[inline]
-    fn put_ascii(&mut self, _: usize, byte: u8) {
-        let byte = if byte == b'\n' { b' ' } else { byte };
-        self.state = self.automaton.next_state(Anchored::No, self.state, byte);
-        if self.automaton.is_special(self.state) && self.automaton.is_match(self.state) {
-            for index in 0..self.automaton.match_len(self.state) {
-                self.seen[self.automaton.match_pattern(self.state, index).as_usize()] = true;
-            }
-        }
     }
 }
 

@@ -16,6 +16,7 @@ use super::hidden::{self, is_format};
 use super::lines::Lines;
 use super::look_alikes::{look_alike, substitute};
 use super::markup::{self, Markup, Shown};
+use super::seam::Stretch;
 
 /// Takes what the folding of a text emits.
 pub(super) trait Sink {
@@ -23,6 +24,12 @@ pub(super) trait Sink {
     fn put(&mut self, source: usize, character: char);
     /// The same for ASCII.
     fn put_ascii(&mut self, source: usize, byte: u8);
+    /// The same for a run of it, which is yet to be lower-cased.
+    fn put_run(&mut self, source: usize, run: &str) {
+        for (source, byte) in (source..).zip(run.bytes()) {
+            self.put_ascii(source, byte.to_ascii_lowercase());
+        }
+    }
 }
 
 /// Whether markup is seen as it is written or as it is shown.
@@ -41,13 +48,15 @@ enum Class {
     Digit,
     /// It may be markup.
     Markup,
+    /// It is not ASCII.
+    Other,
 }
 
 const CLASSES: [Class; 256] = classes(Form::Written);
 const BARE_CLASSES: [Class; 256] = classes(Form::Bare);
 
 const fn classes(form: Form) -> [Class; 256] {
-    let mut classes = [Class::Keep; 256];
+    let mut classes = [Class::Other; 256];
     let mut byte = 0;
     while byte < 128 {
         #[allow(clippy::cast_possible_truncation)] // below 128
@@ -71,30 +80,36 @@ const fn classes(form: Form) -> [Class; 256] {
 /// How far a word is looked at to tell its script.
 const LONGEST_WORD: usize = 64;
 
-/// Folds a text into a sink; returns whether it has format characters or variation selectors.
-pub(super) fn fold(text: &str, form: Form, sink: &mut impl Sink) -> bool {
+/// Folds a part of a text into a sink.
+fn fold(text: &str, stretch: Stretch, form: Form, sink: &mut impl Sink) {
+    let Stretch { seam, end } = stretch;
     let bytes = text.as_bytes();
     let mut folder = Folder {
         text,
         sink,
-        space: None,
-        begins: false,
-        ideograph: false,
-        latin: false,
+        space: seam.map(|seam| seam.space),
+        begins: seam.is_some(),
+        ideograph: seam.is_some_and(|seam| seam.ideograph),
+        latin: seam.is_some_and(|seam| seam.latin),
         word_end: 0,
         mixed: false,
-        marked: false,
     };
     let classes = if form == Form::Bare { &BARE_CLASSES } else { &CLASSES };
-    let mut lines = Lines::of(text);
-    let mut at = 0;
-    while let Some(&byte) = bytes.get(at) {
-        if byte >= 0x80 {
-            at = folder.character(at);
-            continue;
-        }
+    let mut lines = if seam.is_some() { Lines::after_blank() } else { Lines::of(text) };
+    let mut at = seam.map_or(0, |seam| seam.at);
+    while at < end {
+        let byte = bytes[at];
         match classes[usize::from(byte)] {
-            Class::Keep => folder.ascii(at, byte.to_ascii_lowercase()),
+            Class::Other => {
+                at = folder.character(at);
+                continue;
+            }
+            Class::Keep => {
+                let length = run(&bytes[at..end], classes);
+                folder.run(at, at + length);
+                at += length;
+                continue;
+            }
             Class::Digit => folder.ascii(at, digit(bytes, at)),
             Class::Space => {
                 folder.space.get_or_insert(at);
@@ -122,7 +137,21 @@ pub(super) fn fold(text: &str, form: Form, sink: &mut impl Sink) -> bool {
         }
         at += 1;
     }
-    folder.marked
+}
+
+/// How many bytes are kept, with single spaces between them.
+fn run(bytes: &[u8], classes: &[Class; 256]) -> usize {
+    let is_kept = |byte: Option<&u8>| byte.is_some_and(|byte| classes[usize::from(*byte)] == Class::Keep);
+    let mut length = 0;
+    loop {
+        while is_kept(bytes.get(length)) {
+            length += 1;
+        }
+        if bytes.get(length) != Some(&b' ') || !is_kept(bytes.get(length + 1)) {
+            return length;
+        }
+        length += 1;
+    }
 }
 
 /// The letter that a digit between two letters looks like.
@@ -158,7 +187,6 @@ struct Folder<'a, S> {
     word_end: usize,
     /// Whether the present word is to be read as Latin.
     mixed: bool,
-    marked: bool,
 }
 
 impl<S: Sink> Folder<'_, S> {
@@ -201,6 +229,17 @@ impl<S: Sink> Folder<'_, S> {
         self.sink.put_ascii(source, byte);
     }
 
+    /// Emits what is kept, with single spaces in it.
+    fn run(&mut self, from: usize, to: usize) {
+        if let Some(at) = self.space.take() {
+            self.gap(at);
+        }
+        self.ideograph = false;
+        let run = &self.text[from..to];
+        self.latin |= run.bytes().rev().any(|byte| byte.is_ascii_alphabetic());
+        self.sink.put_run(from, run);
+    }
+
     fn emit(&mut self, source: usize, c: char) {
         if c.is_ascii() {
             #[allow(clippy::cast_possible_truncation)] // it is ASCII
@@ -210,7 +249,9 @@ impl<S: Sink> Folder<'_, S> {
                     self.space.get_or_insert(source);
                 }
                 Class::Drop => {}
-                Class::Keep | Class::Digit | Class::Markup => self.ascii(source, byte.to_ascii_lowercase()),
+                Class::Keep | Class::Digit | Class::Markup | Class::Other => {
+                    self.ascii(source, byte.to_ascii_lowercase());
+                }
             }
             return;
         }
@@ -231,14 +272,10 @@ impl<S: Sink> Folder<'_, S> {
         let rest = &self.text[at..];
         let Some(c) = rest.chars().next() else { return self.text.len() };
         let next = at + c.len_utf8();
-        match c {
-            '\u{3040}'..='\u{3098}' | '\u{30A0}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}' => {
-                return self.composed(at, next, c);
-            }
-            _ => {}
+        if is_ideographic(c) {
+            return self.composed(at, next, c);
         }
         if is_format(c) {
-            self.marked = true;
             if c == hidden::CANCEL_TAG || !hidden::is_tag(c) {
                 return next;
             }
@@ -290,7 +327,7 @@ impl<S: Sink> Folder<'_, S> {
     /// Emits a syllable or its first part, joined with the marks and parts that follow it.
     fn composed(&mut self, at: usize, mut next: usize, mut c: char) -> usize {
         while let Some(following) = self.text[next..].chars().next() {
-            if !matches!(following, '\u{3099}' | '\u{309A}' | '\u{FF9E}' | '\u{FF9F}' | '\u{1160}'..='\u{11FF}') {
+            if !joins(following) {
                 break;
             }
             let mut mark = following;
@@ -327,6 +364,16 @@ fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{3000}'..='\u{303F}')
 }
 
+/// Characters that stay as they are, but for a mark or part that follows and [joins] them.
+pub(super) fn is_ideographic(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{3098}' | '\u{30A0}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7A3}')
+}
+
+/// Marks of kana and parts of Hangul syllables that make one character with what they follow.
+fn joins(c: char) -> bool {
+    matches!(c, '\u{3099}' | '\u{309A}' | '\u{FF9E}' | '\u{FF9F}' | '\u{1160}'..='\u{11FF}')
+}
+
 /// Kana and the parts of Hangul syllables.
 fn is_syllabic(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30FF}' | '\u{1100}'..='\u{115F}')
@@ -339,26 +386,48 @@ fn is_accent(c: char) -> bool {
         | '\u{20D0}'..='\u{20FF}' | '\u{FE20}'..='\u{FE2F}')
 }
 
+/// A character folded by itself.
+fn fold_one(c: char, sink: &mut impl Sink) {
+    let mut bytes = [0; 4];
+    let text = c.encode_utf8(&mut bytes);
+    fold(text, Stretch::whole(text), Form::Written, sink);
+}
+
+/// What a character becomes wherever it stands; `None` for one that depends on what is around it.
+pub(super) fn fold_alone(c: char) -> Option<String> {
+    let mut depends = joins(c) || look_alike(c).is_some();
+    decompose_compatible(c, |part| depends |= is_syllabic(part) || look_alike(part).is_some());
+    if depends {
+        return None;
+    }
+    let mut folded = Plain(String::new());
+    fold_one(c, &mut folded);
+    Some(folded.0)
+}
+
 /// A word of a rule, folded as a text is: letter by letter, with all else left as it stands.
 pub(super) fn fold_letters(pattern: &str) -> String {
-    struct Plain(String);
-    impl Sink for Plain {
-        fn put(&mut self, _: usize, character: char) {
-            self.0.push(character);
-        }
-        fn put_ascii(&mut self, _: usize, byte: u8) {
-            self.0.push(byte.into());
-        }
-    }
     let mut folded = Plain(String::new());
     for c in pattern.chars() {
         if c.is_ascii() {
             folded.0.push(c);
         } else {
-            fold(c.encode_utf8(&mut [0; 4]), Form::Written, &mut folded);
+            fold_one(c, &mut folded);
         }
     }
     folded.0
+}
+
+struct Plain(String);
+
+impl Sink for Plain {
+    fn put(&mut self, _: usize, character: char) {
+        self.0.push(character);
+    }
+
+    fn put_ascii(&mut self, _: usize, byte: u8) {
+        self.0.push(byte.into());
+    }
 }
 
 /// A folded text with the way back.
@@ -380,12 +449,20 @@ impl Sink for Shadow {
         self.note(source);
         self.text.push(byte.into());
     }
+
+    fn put_run(&mut self, source: usize, run: &str) {
+        self.note(source);
+        let start = self.text.len();
+        self.text.push_str(run);
+        self.text[start..].make_ascii_lowercase();
+    }
 }
 
 impl Shadow {
-    pub(super) fn of(text: &str, form: Form) -> Self {
-        let mut shadow = Self { text: String::with_capacity(text.len()), breaks: vec![(0, 0)] };
-        fold(text, form, &mut shadow);
+    pub(super) fn of(text: &str, stretch: Stretch, form: Form) -> Self {
+        let length = stretch.end - stretch.seam.map_or(0, |seam| seam.at);
+        let mut shadow = Self { text: String::with_capacity(length), breaks: vec![(0, 0)] };
+        fold(text, stretch, form, &mut shadow);
         shadow
     }
 
