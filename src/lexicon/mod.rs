@@ -5,6 +5,7 @@
 
 mod ascii;
 mod compound;
+mod find;
 mod floor;
 mod fold;
 mod known;
@@ -24,6 +25,7 @@ use segment::Segmenter;
 use stem::Stems;
 use word::{Visitor, Word};
 
+pub(crate) use find::Wanted;
 pub(crate) use floor::{DEFAULT_FLOOR, FloorRule};
 pub(crate) use query::{LexedQuery, QueryTerm, QueryUnit};
 pub(crate) use stem::stem;
@@ -82,7 +84,7 @@ impl Lexer {
     }
 
     /// The words of a text folded but not stemmed, each with its bytes in the text: parts of compounds one by one,
-    /// characters of runs one by one. For phrases, highlighting and the heading filter.
+    /// characters of runs one by one. For phrases and the heading filter.
     pub(crate) fn surface_terms(&mut self, text: &str) -> Vec<(String, Range<usize>)> {
         let mut surfaces = Surfaces(Vec::new());
         self.segmenter.segment(text, &mut surfaces);

@@ -4,13 +4,12 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::query::{Lexed, Typed};
-use crate::lexicon::{Lexer, TermCounts};
+use crate::lexicon::{Lexer, Wanted};
 
 /// Finds the words of one query in texts.
 pub(super) struct Highlighter<'l> {
     lexer: &'l mut Lexer,
-    wanted: HashSet<String>,
-    counts: TermCounts,
+    wanted: Wanted,
 }
 
 impl<'l> Highlighter<'l> {
@@ -20,30 +19,11 @@ impl<'l> Highlighter<'l> {
         for phrase in &typed.phrases {
             wanted.extend(lexer.surface_terms(phrase).into_iter().map(|(word, _)| word));
         }
-        Self { lexer, wanted, counts: TermCounts::new() }
+        Self { lexer, wanted: Wanted::new(wanted) }
     }
 
     /// The bytes of `text` that match, in order; neighbours that touch are one range.
     pub(super) fn find(&mut self, text: &str) -> Vec<Range<usize>> {
-        let mut found: Vec<Range<usize>> = Vec::new();
-        for (word, range) in self.lexer.surface_terms(text) {
-            if !self.matches(&word, &text[range.clone()]) {
-                continue;
-            }
-            match found.last_mut() {
-                Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
-                _ => found.push(range),
-            }
-        }
-        found
-    }
-
-    /// Whether a word is one of the query's, or is indexed as one of them.
-    fn matches(&mut self, word: &str, verbatim: &str) -> bool {
-        if self.wanted.contains(word) {
-            return true;
-        }
-        self.lexer.chunk_terms("", &[], verbatim, &mut self.counts);
-        self.counts.iter().any(|(term, _)| self.wanted.contains(term))
+        self.lexer.find(text, &mut self.wanted)
     }
 }
