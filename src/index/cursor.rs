@@ -1,6 +1,6 @@
 //! Reading posting lists: forward through one list, block by block, with jumps by its skip entries.
 
-use super::encode::{BLOCK, SKIP_BYTES, Skip, Widths, decode_block, tf_at};
+use super::encode::{BLOCK, SKIP_BYTES, Skip, Widths, decode_block};
 use crate::error::Result;
 use crate::store::postings::{PostingReader, SegmentRow, TermRow, damaged};
 
@@ -20,13 +20,12 @@ pub(crate) struct Cursor {
     /// The decoded block; `skips.len()` once exhausted.
     block: usize,
     chunks: [u32; BLOCK],
+    tfs: [u32; BLOCK],
     count: usize,
     position: usize,
-    /// The inline list, or the row of `posting_blocks` numbered `row`.
+    /// The row of `posting_blocks` numbered `row`.
     raw: Vec<u8>,
     row: Option<u32>,
-    tf_start: usize,
-    widths: Widths,
 }
 
 impl Cursor {
@@ -46,12 +45,11 @@ impl Cursor {
             shallow: 0,
             block: 0,
             chunks: [END; BLOCK],
+            tfs: [0; BLOCK],
             count: 0,
             position: 0,
             raw: Vec::new(),
             row: None,
-            tf_start: 0,
-            widths: Widths::from_bits(0),
         };
         if list.blocks > 0 {
             cursor.skips = list.data.as_chunks::<SKIP_BYTES>().0.iter().map(Skip::read).collect();
@@ -67,11 +65,11 @@ impl Cursor {
             if block.len() != widths.block_bytes(count) {
                 return Err(damaged(format_args!("an inline list of {count} postings in {} bytes", block.len())));
             }
-            decode_block(block, widths, list.base, cursor.limit, &mut cursor.chunks[..count])?;
+            let (chunks, tfs) = (&mut cursor.chunks[..count], &mut cursor.tfs[..count]);
+            decode_block(block, widths, list.base, cursor.limit, chunks, tfs)?;
             let end = cursor.chunks[count - 1];
             cursor.skips.push(Skip { last: end, row: 0, offset: 0, widths, impact: list.max_impact });
-            cursor.raw.extend_from_slice(block);
-            (cursor.count, cursor.widths, cursor.tf_start) = (count, widths, count * widths.gap());
+            cursor.count = count;
         } else if list.df > 0 {
             return Err(damaged("a list without bytes"));
         }
@@ -92,7 +90,7 @@ impl Cursor {
     /// The frequency under the cursor, which is not at its end.
     #[inline]
     pub(crate) fn tf(&self) -> u32 {
-        tf_at(&self.raw[self.tf_start..], self.widths, self.position)
+        self.tfs[self.position]
     }
 
     /// Goes to the next posting and gives its chunk.
@@ -109,9 +107,10 @@ impl Cursor {
     #[inline]
     pub(crate) fn seek(&mut self, reader: &mut PostingReader<'_>, target: u32) -> Result<u32> {
         let here = self.chunk();
-        if here >= target {
-            return Ok(here);
-        }
+        if here >= target { Ok(here) } else { self.seek_ahead(reader, target) }
+    }
+
+    fn seek_ahead(&mut self, reader: &mut PostingReader<'_>, target: u32) -> Result<u32> {
         if self.skips[self.block].last < target {
             let next = self.block_of(self.block + 1, target);
             self.decode(reader, next)?;
@@ -159,6 +158,14 @@ impl Cursor {
         impact
     }
 
+    /// The last chunk of the block that holds the first posting not below `chunk`, and the block's impact; [`END`] and 0
+    /// where there is none. What this is asked for only grows.
+    #[inline]
+    pub(crate) fn block_bound(&mut self, chunk: u32) -> (u32, u16) {
+        let end = self.block_end(chunk);
+        (end, self.skips.get(self.shallow).map_or(0, |skip| skip.impact))
+    }
+
     /// The first block from `from` on whose last chunk is not below `target`.
     fn block_of(&self, from: usize, target: u32) -> usize {
         let rest = &self.skips[from.min(self.skips.len())..];
@@ -196,11 +203,11 @@ impl Cursor {
                 last.checked_add(1).ok_or_else(|| damaged("a skip entry has an impossible chunk number"))?
             }
         };
-        decode_block(bytes, skip.widths, base, self.limit, &mut self.chunks[..count])?;
+        decode_block(bytes, skip.widths, base, self.limit, &mut self.chunks[..count], &mut self.tfs[..count])?;
         if self.chunks[count - 1] != skip.last {
             return Err(damaged("a block does not end where its skip entry says"));
         }
-        (self.count, self.widths, self.tf_start) = (count, skip.widths, start + count * skip.widths.gap());
+        self.count = count;
         Ok(())
     }
 }

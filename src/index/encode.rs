@@ -155,10 +155,17 @@ fn put_wide<const WIDTH: usize>(numbers: &[u32], out: &mut Vec<u8>) {
     }
 }
 
-/// Decodes the chunk numbers of a block (`block` is exactly its bytes) into `chunks[..count]` and checks that they
-/// stay below `limit` and that no frequency is 0.
-pub(crate) fn decode_block(block: &[u8], widths: Widths, base: u32, limit: u32, chunks: &mut [u32]) -> Result<()> {
-    let (gaps, tfs) = block.split_at(chunks.len() * widths.gap());
+/// Decodes a block (`block` is exactly its bytes): its chunk numbers into `chunks` and its frequencies into `tfs`, which
+/// are as long as it has postings. Checks that the numbers stay below `limit` and that no frequency is 0.
+pub(crate) fn decode_block(
+    block: &[u8],
+    widths: Widths,
+    base: u32,
+    limit: u32,
+    chunks: &mut [u32],
+    tfs: &mut [u32],
+) -> Result<()> {
+    let (gaps, frequencies) = block.split_at(chunks.len() * widths.gap());
     // 128 gaps below 2^32 can't overflow 64 bits, and the numbers ascend: checking the last one is enough.
     let next = match widths.gap() {
         1 => decode_gaps::<1>(gaps, base, chunks),
@@ -166,37 +173,40 @@ pub(crate) fn decode_block(block: &[u8], widths: Widths, base: u32, limit: u32, 
         3 => decode_gaps::<3>(gaps, base, chunks),
         _ => decode_gaps::<4>(gaps, base, chunks),
     };
-    let zero = match widths.tf() {
-        0 => false,
-        1 => tfs.contains(&0),
-        width => tfs.chunks_exact(width).any(|tf| tf.iter().all(|&byte| byte == 0)),
-    };
-    if next > u64::from(limit) || zero {
+    match widths.tf() {
+        0 => tfs.fill(1),
+        1 => decode_tfs::<1>(frequencies, tfs),
+        2 => decode_tfs::<2>(frequencies, tfs),
+        _ => decode_tfs::<4>(frequencies, tfs),
+    }
+    if next > u64::from(limit) || tfs.iter().fold(false, |zero, &tf| zero | (tf == 0)) {
         return Err(damaged("a block has an impossible chunk number or frequency"));
     }
     Ok(())
 }
 
+/// The integers of one width.
+fn integers<const WIDTH: usize>(bytes: &[u8]) -> impl Iterator<Item = u32> {
+    bytes.as_chunks::<WIDTH>().0.iter().map(|bytes| {
+        let mut integer = [0; 4];
+        integer[4 - WIDTH..].copy_from_slice(bytes);
+        u32::from_be_bytes(integer)
+    })
+}
+
 #[expect(clippy::cast_possible_truncation, reason = "the caller checks the last number, which is the largest")]
 fn decode_gaps<const WIDTH: usize>(gaps: &[u8], base: u32, chunks: &mut [u32]) -> u64 {
     let mut next = u64::from(base);
-    for (chunk, bytes) in chunks.iter_mut().zip(gaps.as_chunks::<WIDTH>().0) {
-        let mut gap = [0; 4];
-        gap[4 - WIDTH..].copy_from_slice(bytes);
-        next += u64::from(u32::from_be_bytes(gap));
+    for (chunk, gap) in chunks.iter_mut().zip(integers::<WIDTH>(gaps)) {
+        next += u64::from(gap);
         *chunk = next as u32;
         next += 1;
     }
     next
 }
 
-/// The frequency of posting `index` in the frequencies of a block.
-#[inline]
-pub(crate) fn tf_at(tfs: &[u8], widths: Widths, index: usize) -> u32 {
-    match widths.tf() {
-        0 => 1,
-        1 => u32::from(tfs[index]),
-        2 => u32::from(u16::from_be_bytes([tfs[2 * index], tfs[2 * index + 1]])),
-        _ => u32::from_be_bytes([tfs[4 * index], tfs[4 * index + 1], tfs[4 * index + 2], tfs[4 * index + 3]]),
+fn decode_tfs<const WIDTH: usize>(frequencies: &[u8], tfs: &mut [u32]) {
+    for (tf, frequency) in tfs.iter_mut().zip(integers::<WIDTH>(frequencies)) {
+        *tf = frequency;
     }
 }

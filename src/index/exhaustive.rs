@@ -61,5 +61,5 @@ pub(crate) fn exhaustive(
             }
         }
     }
-    Ok(collector.into_hits())
+    collector.into_hits(&mut callbacks)
 }

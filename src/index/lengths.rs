@@ -97,6 +97,7 @@ impl Lengths {
         }
         self.slots[first..=last].fill(ABSENT);
         let (first_page, slots, bytes) = (self.first_page, &mut self.slots, &mut self.bytes);
+        bytes.reserve((last - first + 1).min(MOST_AHEAD + 1) * 2 * LENGTHS_PER_PAGE);
         reader.each_lengths(first_page + signed(first), first_page + signed(last), |page, lengths| {
             bytes.extend_from_slice(lengths);
             if let Some(slot) = usize::try_from(page - first_page).ok().and_then(|page| slots.get_mut(page)) {

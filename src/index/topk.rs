@@ -39,5 +39,5 @@ pub(crate) fn top_k(
             walk.run(reader, &mut collector, &mut callbacks)?;
         }
     }
-    Ok(collector.into_hits())
+    collector.into_hits(&mut callbacks)
 }

@@ -5,7 +5,8 @@
 //! the most that they can add there. The longest prefix that can't lift a chunk to the threshold alone is
 //! *non-essential*: only chunks of the other lists are candidates. The relevance floor works alike: a prefix whose
 //! terms together do not have the information that the floor asks for is non-essential too. With required terms, the
-//! rarest of them is the only essential list.
+//! rarest of them is the only essential list. What a candidate still lacks is bounded once more, by the blocks that it would
+//! stand in, before any of these is read.
 //!
 //! Nothing is dropped unless a bound is strictly below the threshold, and bounds are widened by
 //! [`SLACK`], so the result equals the exhaustive one to the last bit.
@@ -32,6 +33,15 @@ struct List {
     bound: f64,
 }
 
+/// Where an essential list stands within a window.
+struct Head {
+    chunk: u32,
+    /// Index of the list.
+    list: usize,
+    /// The most that it can add in this window.
+    bound: f64,
+}
+
 /// The traversal of one segment.
 pub(crate) struct Walk<'p, 'q> {
     plan: &'p Plan<'q>,
@@ -44,8 +54,11 @@ pub(crate) struct Walk<'p, 'q> {
     /// Lists by ascending bound; those from `essential` on give candidates.
     order: Vec<usize>,
     essential: usize,
+    heads: Vec<Head>,
     /// `below[i]`: the sum of the bounds of `order[..i]`.
     below: Vec<f64>,
+    /// `rest[i]`: the most that `order[..=i]` can add to the candidate.
+    rest: Vec<f64>,
     lengths: Lengths,
     /// The candidate's contribution of each query term; 0 where it does not have it.
     contributions: Vec<f64>,
@@ -93,7 +106,9 @@ impl<'p, 'q> Walk<'p, 'q> {
             unit: plan.impact_unit(segment),
             order: (0..lists.len()).collect(),
             essential: 0,
+            heads: Vec::with_capacity(lists.len()),
             below: vec![0.0; lists.len() + 1],
+            rest: vec![0.0; lists.len()],
             lists,
             required,
             excluded,
@@ -187,38 +202,109 @@ impl<'p, 'q> Walk<'p, 'q> {
         collector: &mut Collector,
         callbacks: &mut Callbacks<'_>,
     ) -> Result<u32> {
-        let mut next = END;
-        for &list in &self.order[self.essential..] {
-            next = next.min(self.lists[list].cursor.seek(reader, first)?);
+        if self.essential + 1 == self.order.len() {
+            return self.one_of(reader, first, last, collector, callbacks);
+        }
+        let below = self.below[self.essential];
+        let threshold = collector.threshold();
+        self.heads.clear();
+        for &index in &self.order[self.essential..] {
+            let list = &mut self.lists[index];
+            self.heads.push(Head { chunk: list.cursor.seek(reader, first)?, list: index, bound: list.bound });
         }
         let mut candidates = 0;
-        while next <= *last {
-            let chunk = next;
+        let mut chunk = self.heads.iter().fold(END, |least, head| least.min(head.chunk));
+        while chunk <= *last {
             candidates += 1;
-            let threshold = collector.threshold();
-            let length = self.lengths.get(reader, chunk)?;
-            let norm = self.plan.formula.norm(length);
-            let mut partial = 0.0;
-            next = END;
-            for &index in &self.order[self.essential..] {
-                let essential = &mut self.lists[index];
-                let mut at = essential.cursor.chunk();
-                if at == chunk {
-                    let contribution = essential.factor * saturation(essential.cursor.tf(), norm);
-                    self.contributions[essential.term] = contribution;
-                    self.touched.push(essential.term);
-                    partial += contribution;
-                    at = essential.cursor.next(reader)?;
+            let most =
+                self.heads.iter().fold(below, |sum, head| if head.chunk == chunk { sum + head.bound } else { sum });
+            if most * SLACK >= threshold {
+                self.score(reader, chunk, below, collector, callbacks)?;
+                if collector.threshold() > threshold {
+                    *last = chunk;
                 }
-                next = next.min(at);
             }
-            if length > 0 {
-                self.complete(reader, chunk, norm, partial, collector, callbacks)?;
+            let mut next = END;
+            for head in &mut self.heads {
+                if head.chunk == chunk {
+                    head.chunk = self.lists[head.list].cursor.next(reader)?;
+                }
+                next = next.min(head.chunk);
             }
-            self.forget();
-            if collector.threshold() > threshold {
-                *last = chunk;
+            chunk = next;
+        }
+        Ok(candidates)
+    }
+
+    /// Scores a candidate that some of the heads stand on. `below` is the most that the non-essential lists can add.
+    fn score(
+        &mut self,
+        reader: &mut PostingReader<'_>,
+        chunk: u32,
+        below: f64,
+        collector: &mut Collector,
+        callbacks: &mut Callbacks<'_>,
+    ) -> Result<()> {
+        let length = self.lengths.get(reader, chunk)?;
+        if length == 0 {
+            return Ok(());
+        }
+        let norm = self.plan.formula.norm(length);
+        let mut partial = 0.0;
+        for head in self.heads.iter().filter(|head| head.chunk == chunk) {
+            let list = &self.lists[head.list];
+            let contribution = list.factor * saturation(list.cursor.tf(), norm);
+            self.contributions[list.term] = contribution;
+            self.touched.push(list.term);
+            partial += contribution;
+        }
+        if (partial + below) * SLACK >= collector.threshold() {
+            self.complete(reader, chunk, norm, partial, collector, callbacks)?;
+        }
+        self.forget();
+        Ok(())
+    }
+
+    /// As [`Walk::any_of`], where one list is essential: most of the time.
+    fn one_of(
+        &mut self,
+        reader: &mut PostingReader<'_>,
+        first: u32,
+        last: &mut u32,
+        collector: &mut Collector,
+        callbacks: &mut Callbacks<'_>,
+    ) -> Result<u32> {
+        let (only, below) = (self.order[self.essential], self.below[self.essential]);
+        let List { factor, term, .. } = self.lists[only];
+        let threshold = collector.threshold();
+        let mut candidates = 0;
+        let mut from = first;
+        while from <= *last {
+            let list = &mut self.lists[only];
+            let (end, impact) = list.cursor.block_bound(from);
+            if end == END {
+                break;
             }
+            if (factor * (f64::from(impact) * self.unit) + below) * SLACK >= threshold {
+                let mut chunk = list.cursor.seek(reader, from)?;
+                while chunk <= end.min(*last) {
+                    candidates += 1;
+                    let length = self.lengths.get(reader, chunk)?;
+                    let norm = self.plan.formula.norm(length);
+                    let contribution = factor * saturation(self.lists[only].cursor.tf(), norm);
+                    if (contribution + below) * SLACK >= threshold && length > 0 {
+                        self.contributions[term] = contribution;
+                        self.touched.push(term);
+                        self.complete(reader, chunk, norm, contribution, collector, callbacks)?;
+                        self.forget();
+                        if collector.threshold() > threshold {
+                            *last = chunk;
+                        }
+                    }
+                    chunk = self.lists[only].cursor.next(reader)?;
+                }
+            }
+            from = end.saturating_add(1);
         }
         Ok(candidates)
     }
@@ -262,7 +348,7 @@ impl<'p, 'q> Walk<'p, 'q> {
     }
 
     /// Adds what the non-essential lists have of a candidate, largest bound first, and offers it unless it falls
-    /// behind on the way.
+    /// behind on the way. Their bounds are those of the blocks that it would stand in: these are not decoded in vain.
     fn complete(
         &mut self,
         reader: &mut PostingReader<'_>,
@@ -273,8 +359,16 @@ impl<'p, 'q> Walk<'p, 'q> {
         callbacks: &mut Callbacks<'_>,
     ) -> Result<()> {
         let threshold = collector.threshold();
+        let mut rest = 0.0;
+        for (&index, most) in self.order[..self.essential].iter().zip(&mut self.rest) {
+            let list = &mut self.lists[index];
+            if list.bound > 0.0 {
+                rest += list.factor * (f64::from(list.cursor.block_bound(chunk).1) * self.unit);
+            }
+            *most = rest;
+        }
         for place in (0..self.essential).rev() {
-            if (partial + self.below[place + 1]) * SLACK < threshold {
+            if (partial + self.rest[place]) * SLACK < threshold {
                 return Ok(());
             }
             let list = &mut self.lists[self.order[place]];

@@ -6,7 +6,7 @@ use std::io::Read;
 use rstest::rstest;
 
 use super::*;
-use crate::index::encode::{BLOCK, SKIP_BYTES, Skip, Widths, decode_block, encode_block, tf_at};
+use crate::index::encode::{BLOCK, SKIP_BYTES, Skip, Widths, decode_block, encode_block};
 use crate::index::merge::{MAX_SEGMENTS, is_mostly_dead, merge_from};
 use crate::index::score::{Formula, Statistics, impact, impact_unit, saturation};
 
@@ -49,12 +49,12 @@ proptest! {
         let mut bytes = Vec::new();
         let widths = encode_block(base, &chunks, &tfs, &mut bytes);
         prop_assert_eq!(bytes.len(), widths.block_bytes(chunks.len()));
-        let mut read = vec![0; chunks.len()];
-        decode_block(&bytes, widths, base, next, &mut read).unwrap();
+        let (mut read, mut read_tfs) = (vec![0; chunks.len()], vec![0; chunks.len()]);
+        decode_block(&bytes, widths, base, next, &mut read, &mut read_tfs).unwrap();
         prop_assert_eq!(&read, &chunks);
-        prop_assert!(decode_block(&bytes, widths, base, next - 1, &mut read).is_err(), "the limit holds");
-        let freqs = &bytes[chunks.len() * widths.gap()..];
-        prop_assert_eq!((0..tfs.len()).map(|index| tf_at(freqs, widths, index)).collect::<Vec<_>>(), tfs);
+        prop_assert_eq!(&read_tfs, &tfs);
+        let below = decode_block(&bytes, widths, base, next - 1, &mut read, &mut read_tfs);
+        prop_assert!(below.is_err(), "the limit holds");
     }
 
     #[test]
@@ -62,9 +62,11 @@ proptest! {
         bits in 0..16u8, base in any::<u32>(), bytes in proptest::collection::vec(any::<u8>(), 8 * BLOCK), count in 1..=BLOCK,
     ) {
         let widths = Widths::from_bits(bits);
-        let mut chunks = vec![0; count];
-        if decode_block(&bytes[..widths.block_bytes(count)], widths, base, u32::MAX, &mut chunks).is_ok() {
+        let (mut chunks, mut tfs) = (vec![0; count], vec![0; count]);
+        let block = &bytes[..widths.block_bytes(count)];
+        if decode_block(block, widths, base, u32::MAX, &mut chunks, &mut tfs).is_ok() {
             prop_assert!(chunks.is_sorted_by(|a, b| a < b) && chunks[0] >= base);
+            prop_assert!(!tfs.contains(&0));
         }
     }
 
