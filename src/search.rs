@@ -14,6 +14,7 @@ use crate::error::{Error, Result};
 use crate::index::{self, Scored};
 use crate::lexicon::{DEFAULT_FLOOR, Lexer};
 use crate::model::{Bm25Policy, ChunkPolicy, Policy, Principal};
+use crate::store::hits::{HitReader, PlaceReader};
 use crate::store::postings::PostingReader;
 use crate::store::{Connection, Store, chunks, documents, settings};
 use filter::Filters;
@@ -139,8 +140,11 @@ fn nothing_published(store: &Store) -> Error {
 
 /// A store is searched only under the settings that it was indexed under.
 pub(crate) fn check_policy(stored: &Policy, expected: Option<&ExpectedPolicy>) -> Result<()> {
-    let differences = stored.differences(&wanted(stored, expected)?);
-    if differences.is_empty() { Ok(()) } else { Err(Error::PolicyMismatch { detail: differences.join("; ") }) }
+    let wanted = wanted(stored, expected)?;
+    if *stored == wanted {
+        return Ok(());
+    }
+    Err(Error::PolicyMismatch { detail: stored.differences(&wanted).join("; ") })
 }
 
 /// A stored policy as this build, and who asks, would have it.
@@ -195,12 +199,8 @@ impl Search<'_> {
     }
 
     fn rank(&self, filters: &mut Filters<'_, '_>, floor: f64) -> Result<Vec<Scored>> {
-        let mut tie_key = |chunk_no: i64| {
-            let (document_no, chunk_index) = chunks::place(self.conn, chunk_no)?;
-            let documents::Place { path, source_id, .. } = documents::place(self.conn, document_no)?;
-            // Two sources can have a path in common.
-            Ok((format!("{path}\0{source_id}"), i64::from(chunk_index)))
-        };
+        let mut places = PlaceReader::new(self.conn)?;
+        let mut tie_key = |chunk_no: i64| places.place(chunk_no);
         let mut accept = |chunk_no: i64| filters.accept(chunk_no);
         let mut reader = PostingReader::new(self.conn)?;
         (self.traverse)(&mut reader, &self.query(floor), &self.policy.bm25, &mut accept, &mut tie_key)
@@ -209,23 +209,23 @@ impl Search<'_> {
     fn hits(&self, scored: &[Scored], typed: &query::Typed, lexer: &mut Lexer) -> Result<Vec<Hit>> {
         let mut highlighter = highlight::Highlighter::new(lexer, self.lexed, typed);
         let mut hits = Vec::with_capacity(scored.len());
+        let mut reader = HitReader::new(self.conn)?;
         for (index, &Scored { chunk_no, score }) in scored.iter().enumerate() {
-            let (document_no, row, text) = chunks::by_number(self.conn, chunk_no)?;
-            let document = documents::by_number(self.conn, document_no)?;
+            let row = reader.hit(chunk_no)?;
             let explanation = if self.request.explain { Some(self.explain(chunk_no)?) } else { None };
             hits.push(Hit {
                 rank: index + 1,
                 score,
-                chunk_id: row.id(),
-                document_id: document.document_id,
-                source_id: document.source_id,
-                path: document.path,
-                title: document.title,
+                chunk_id: row.chunk_id,
+                document_id: row.document_id,
+                source_id: row.source_id,
+                path: row.path,
+                title: row.title,
                 span: row.span,
-                heading_path: row.headings()?,
-                highlights: highlighter.find(&text),
-                text,
-                content_hash: row.content,
+                heading_path: row.heading_path,
+                highlights: highlighter.find(&row.text),
+                text: row.text,
+                content_hash: row.content_hash,
                 explanation,
             });
         }

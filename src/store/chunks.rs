@@ -49,7 +49,7 @@ impl ChunkRow {
     }
 }
 
-fn parse_headings(json: &str, chunk_no: i64) -> Result<Vec<String>> {
+pub(super) fn parse_headings(json: &str, chunk_no: i64) -> Result<Vec<String>> {
     serde_json::from_str(json).map_err(|_| Error::Damaged {
         detail: format!("heading_path of chunk number {chunk_no} is not a JSON array of strings"),
     })

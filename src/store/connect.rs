@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
@@ -39,45 +40,72 @@ pub(super) fn open(path: &Path, access: Access) -> Result<Connection> {
     Ok(conn)
 }
 
-/// Under which name and with which flags readers open the store at `path`. Where this process may not write beside
+/// How readers open a store: under which name, and with which flags.
+#[derive(Clone, Debug)]
+pub(super) struct Name {
+    name: PathBuf,
+    flags: OpenFlags,
+}
+
+impl Name {
+    /// A connection under this name.
+    pub(super) fn open(&self) -> rusqlite::Result<Connection> {
+        let conn = Connection::open_with_flags(&self.name, self.flags)?;
+        configure(&conn, Access::Read)?;
+        Ok(conn)
+    }
+
+    /// The same, for as many more as are needed.
+    pub(super) fn manager(self) -> SqliteConnectionManager {
+        let configured = |conn: &mut Connection| configure(conn, Access::Read);
+        SqliteConnectionManager::file(self.name).with_flags(self.flags).with_init(configured)
+    }
+}
+
+/// How readers open the store at `path`, and a first connection that can read it. Where this process may not write beside
 /// the file, which SQLite must do to read one that has a write-ahead log, and the log is empty, the file is read as
 /// one that does not change: a shipped store in a folder of somebody else's.
-pub(super) fn readable(path: &Path, access: Access) -> Result<(PathBuf, OpenFlags)> {
-    let read = |name: &Path, flags: OpenFlags| -> rusqlite::Result<()> {
-        let conn = Connection::open_with_flags(name, flags)?;
-        configure(&conn, Access::Read)?;
-        conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+pub(super) fn readable(path: &Path, access: Access) -> Result<(Name, Connection)> {
+    let read = |name: &Name| -> rusqlite::Result<Connection> {
+        let conn = name.open()?;
+        conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+        Ok(conn)
     };
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | common_flags();
-    let refused = match read(path, flags) {
-        Ok(()) => return Ok((path.to_owned(), flags)),
+    let name = Name { name: path.to_owned(), flags };
+    let refused = match read(&name) {
+        Ok(conn) => return Ok((name, conn)),
         Err(error) => error,
     };
     let unwritable = matches!(
         refused.sqlite_error_code(),
         Some(rusqlite::ErrorCode::CannotOpen | rusqlite::ErrorCode::ReadOnly | rusqlite::ErrorCode::PermissionDenied)
     );
-    let immutable = (PathBuf::from(immutable_uri(path)), flags | OpenFlags::SQLITE_OPEN_URI);
-    if access == Access::Read && unwritable && !has_log(path) && read(&immutable.0, immutable.1).is_ok() {
-        return Ok(immutable);
+    let immutable = Name { name: immutable_uri(path).into(), flags: flags | OpenFlags::SQLITE_OPEN_URI };
+    if access == Access::Read
+        && unwritable
+        && !has_log(path)
+        && let Ok(conn) = read(&immutable)
+    {
+        return Ok((immutable, conn));
     }
     Err(opening_failed(path, refused))
 }
 
 /// As [`readable`], for a file that nobody writes meanwhile: nothing is left beside it. One with a log is read as any other.
-pub(super) fn unchanging(path: &Path) -> Result<(PathBuf, OpenFlags)> {
+pub(super) fn unchanging(path: &Path) -> Result<(Name, Connection)> {
     if has_log(path) {
         return readable(path, Access::Read);
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | common_flags();
-    Ok((PathBuf::from(immutable_uri(path)), flags))
+    let name = Name { name: immutable_uri(path).into(), flags };
+    let conn = name.open().map_err(|error| opening_failed(path, error))?;
+    Ok((name, conn))
 }
 
 /// Opens the store at `path` for one `VACUUM INTO`, which attaches the copy and begins a writing transaction on it.
 pub(super) fn open_to_copy(path: &Path) -> Result<Connection> {
-    let (name, flags) = readable(path, Access::Read)?;
-    let conn = Connection::open_with_flags(name, flags).map_err(|error| opening_failed(path, error))?;
-    configure(&conn, Access::Read)?;
+    let (_, conn) = readable(path, Access::Read)?;
     conn.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 1)?;
     conn.pragma_update(None, "query_only", false)?;
     Ok(conn)

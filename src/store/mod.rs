@@ -1,6 +1,6 @@
 //! All SQL, and the façade through which the verbs reach it.
 //!
-//! [`Store`] owns one writing connection and a pool of reading ones. A verb works inside [`Store::read`] (one
+//! [`Store`] owns one writing connection, one for reading, and a pool of more of these. A verb works inside [`Store::read`] (one
 //! snapshot, never blocked by a writer) or [`Store::write`] (one IMMEDIATE transaction). One file holds the SQL
 //! of one group of tables; nothing here knows about files of a corpus, terms or scores.
 
@@ -16,6 +16,7 @@ mod copy;
 pub(crate) mod documents;
 pub(crate) mod findings;
 pub(crate) mod generations;
+pub(crate) mod hits;
 pub(crate) mod integrity;
 pub(crate) mod migrate;
 pub(crate) mod past;
@@ -31,7 +32,7 @@ mod wire;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
 
 use r2d2::Pool;
 use r2d2_sqlite::SqliteConnectionManager;
@@ -44,14 +45,18 @@ use connect::Access;
 /// verbs name no other type of `rusqlite`, and run no SQL of their own.
 pub(crate) use rusqlite::Connection;
 
-/// How many snapshots can be read at once by one [`Store`].
+/// How many snapshots can be read at once by one [`Store`], besides the first.
 const READERS: u32 = 8;
 
 /// A store: one SQLite file with everything in it. `Send + Sync`; share one among threads. Readers never wait for
 /// a sync and each call sees one published generation.
 pub struct Store {
     path: PathBuf,
-    readers: Pool<SqliteConnectionManager>,
+    name: connect::Name,
+    /// The connection that the store was opened with: who reads alone needs no other.
+    first: Mutex<Connection>,
+    /// Made once two read at a time, since it has threads.
+    readers: OnceLock<Pool<SqliteConnectionManager>>,
     writer: Option<Mutex<Option<Connection>>>,
 }
 
@@ -163,18 +168,20 @@ impl Store {
         Ok(Self::of(path, opened, Access::Read))
     }
 
-    fn of(path: PathBuf, (name, flags): (PathBuf, rusqlite::OpenFlags), access: Access) -> Self {
-        let manager = SqliteConnectionManager::file(name)
-            .with_flags(flags)
-            .with_init(|conn| connect::configure(conn, Access::Read));
-        let readers = Pool::builder()
-            .max_size(READERS)
-            .min_idle(Some(0))
-            .test_on_check_out(false)
-            .connection_timeout(connect::BUSY_TIMEOUT)
-            .build_unchecked(manager);
+    fn of(path: PathBuf, (name, first): (connect::Name, Connection), access: Access) -> Self {
         let writer = (access == Access::Write).then(|| Mutex::new(None));
-        Self { path, readers, writer }
+        Self { path, name, first: Mutex::new(first), readers: OnceLock::new(), writer }
+    }
+
+    fn readers(&self) -> &Pool<SqliteConnectionManager> {
+        self.readers.get_or_init(|| {
+            Pool::builder()
+                .max_size(READERS)
+                .min_idle(Some(0))
+                .test_on_check_out(false)
+                .connection_timeout(connect::BUSY_TIMEOUT)
+                .build_unchecked(self.name.clone().manager())
+        })
     }
 
     /// Refuses where the store is open for reading only.
@@ -194,14 +201,26 @@ impl Store {
 
     /// Runs `work` on one snapshot: all that it reads belongs to one published generation.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        match self.first.try_lock() {
+            Ok(conn) => return self.snapshot(&conn, work),
+            // Whoever panicked rolled their transaction back.
+            Err(TryLockError::Poisoned(error)) => return self.snapshot(&error.into_inner(), work),
+            Err(TryLockError::WouldBlock) => {}
+        }
         // The pool knows only that it waited too long: opening once more says why, unless all readers are in use.
-        let mut conn = self.readers.get().map_err(|_| match connect::readable(&self.path, Access::Read) {
+        let conn = self.readers().get().map_err(|_| match connect::readable(&self.path, Access::Read) {
             Err(error) => error,
             Ok(_) => Error::Busy { path: self.path.clone(), waited_seconds: connect::BUSY_TIMEOUT.as_secs() },
         })?;
-        let tx = conn.transaction_with_behavior(TransactionBehavior::Deferred)?;
-        self.recheck(&tx)?;
-        work(&tx)
+        self.snapshot(&conn, work)
+    }
+
+    fn snapshot<T>(&self, conn: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let snapshot = Snapshot::begin(conn)?;
+        self.recheck(conn)?;
+        let result = work(conn);
+        drop(snapshot);
+        result
     }
 
     /// Runs `work` in one IMMEDIATE transaction and commits it; an error rolls everything back.
@@ -275,6 +294,23 @@ impl Store {
             .query_row([], |row| row.get(0))
             .map_err(|error| connect::busy(&self.path, error))?;
         check_version(&self.path, found)
+    }
+}
+
+/// A transaction that only reads. Its statements are kept, which those of [`Transaction`] are not.
+struct Snapshot<'c>(&'c Connection);
+
+impl<'c> Snapshot<'c> {
+    fn begin(conn: &'c Connection) -> rusqlite::Result<Self> {
+        conn.prepare_cached("BEGIN")?.execute([])?;
+        Ok(Self(conn))
+    }
+}
+
+impl Drop for Snapshot<'_> {
+    fn drop(&mut self) {
+        // Where it can't end, the next one that begins on this connection says so.
+        let _ = self.0.prepare_cached("ROLLBACK").and_then(|mut end| end.execute([]));
     }
 }
 

@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
 use super::changes::Between;
+use super::hits::{HitReader, PlaceReader};
 use super::runs::Of;
 use super::{
     answers, cache, changes, chunks, classes, documents, findings, generations, migrate, runs, sandbox, sources,
@@ -51,6 +52,14 @@ type Case = (&'static str, fn(&Connection) -> Result<()>, &'static [&'static str
 
 const BETWEEN: Between<'_> = Between { classes: &[1], from: 1, to: 2, since_entered: true };
 
+/// The last step is that of finding out why there is no such chunk.
+const HIT: [&str; 4] = [
+    "SEARCH c USING INTEGER PRIMARY KEY (rowid=?)",
+    "SEARCH d USING INTEGER PRIMARY KEY (rowid=?)",
+    "SEARCH s USING INTEGER PRIMARY KEY (rowid=?)",
+    "SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)",
+];
+
 const CASES: &[Case] = &[
     ("a_cached_run", |conn| cache::get(conn, "x").map(drop), &["SEARCH cache USING PRIMARY KEY (cache_key=?)"]),
     ("a_stale_entry", |conn| cache::delete(conn, "x", "x"), &["SEARCH cache USING PRIMARY KEY (cache_key=?)"]),
@@ -59,8 +68,9 @@ const CASES: &[Case] = &[
         |conn| answers::get(conn, "x").map(drop),
         &["SEARCH answers USING INDEX sqlite_autoindex_answers_1 (answer_id=?)"],
     ),
-    ("a_hit", |conn| chunks::by_number(conn, 1).map(drop), &["SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)"]),
-    ("a_tie", |conn| chunks::place(conn, 1).map(drop), &["SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)"]),
+    ("a_hit", |conn| HitReader::new(conn)?.hit(1).map(drop), &HIT),
+    ("a_tie", |conn| PlaceReader::new(conn)?.place(1).map(drop), &HIT),
+    ("a_chunk", |conn| chunks::by_number(conn, 1).map(drop), &["SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)"]),
     ("a_phrase", |conn| chunks::text(conn, 1).map(drop), &["SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)"]),
     ("a_heading", |conn| chunks::headings(conn, 1).map(drop), &["SEARCH chunks USING INTEGER PRIMARY KEY (rowid=?)"]),
     (

@@ -10,6 +10,7 @@ use crate::world::write;
 
 /// A store of one open source with many documents, published after `before` syncs of hidden classes.
 fn steps(before: usize, documents: usize) -> (Vec<Ran>, String) {
+    watch(|| ());
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open_or_create(folder.path().join("ragdb.db")).expect("a store");
     let mut yaml = String::from("sources:\n");
