@@ -124,6 +124,11 @@ const CASES: &[Case] = &[
         |conn| documents::manifest(conn, 1).map(drop),
         &["SEARCH documents USING INDEX sqlite_autoindex_documents_2 (source_no=?)"],
     ),
+    (
+        "how_many_documents_are_unsafe",
+        |conn| findings::unsafe_documents(conn).map(drop),
+        &["USE TEMP B-TREE FOR count(DISTINCT)", "SCAN chunks USING INDEX chunks_unsafe"],
+    ),
     ("a_source", |conn| sources::by_number(conn, 1).map(drop), &["SEARCH sources USING INTEGER PRIMARY KEY (rowid=?)"]),
     (
         "a_generation",
