@@ -9,13 +9,16 @@ mod basis;
 mod clock;
 mod deletion;
 mod failed;
+mod keys;
 mod mark;
 mod matching;
 mod parallel;
 mod prepare;
+mod publication;
 mod reclass;
 mod renamed;
 mod restore;
+mod slices;
 mod sources;
 mod spool;
 mod types;
@@ -30,7 +33,6 @@ use crate::error::{Error, Failure, Result};
 use crate::index::Deaths;
 use crate::ingest::plan::{DeletionLimit, Doubts, SourcePlan, guard, plan};
 use crate::ingest::source::{FileId, SourceReader};
-use crate::model::rule::ClassKey;
 use crate::model::{Bm25Policy, ChunkId, DocumentId, Policy, Stamps};
 use crate::store::documents::StoredDocument;
 use crate::store::sources::SourceRow;
@@ -39,8 +41,11 @@ use crate::store::{Store, access as acl, documents, settings};
 use basis::Basis;
 use clock::Clock;
 use failed::{FailedFile, refuse_unread_rules};
-use prepare::{Context, Keys, Slice};
+use keys::Keys;
+use prepare::{Context, Slice};
+use publication::Publication;
 use restore::Past;
+use slices::slices;
 use sources::Resolved;
 use spool::{RunSpool, Spool};
 
@@ -50,9 +55,6 @@ pub(crate) use sources::{config_for, reviewed_of, stored_root};
 pub use types::{
     PlannedFile, StageSeconds, SyncEvent, SyncPlan, SyncProgress, SyncReport, SyncRequest, SyncSources, UnsafeDocument,
 };
-
-/// Slices hold about this many bytes of files: enough to keep a worker busy, little enough for memory.
-const SLICE_BYTES: u64 = 4 << 20;
 
 /// How often a sync plans again because another one published meanwhile.
 const ATTEMPTS: usize = 5;
@@ -115,7 +117,7 @@ struct Work {
     spool: Spool,
     runs: RunSpool,
     /// The access classes that the documents are in.
-    keys: Vec<ClassKey>,
+    keys: Keys,
     /// Chunks that die, by access class.
     deaths: BTreeMap<i64, Deaths>,
     documents: u64,
@@ -173,6 +175,9 @@ impl Store {
         tell(SyncEvent::Walking);
         let planned = self.prepare_plan(request)?;
         seconds.walk = clock.lap();
+        if is_first(&planned) {
+            return self.publish_first(&planned, request, seconds, clock);
+        }
         let Some(work) = self.work_on(&planned, request)? else { return Ok(None) };
         seconds.read = clock.lap();
         refuse_failures(&planned, &work, request.keep_going)?;
@@ -185,6 +190,33 @@ impl Store {
         let Some(mut report) = self.write(|tx| apply::publish(tx, &planned, work, &tell))? else { return Ok(None) };
         seconds.write = clock.lap();
         // It is committed. A log that can't be moved now is moved later: by the next checkpoint, or who opens next.
+        let _ = self.checkpoint();
+        seconds.checkpoint = clock.lap();
+        report.seconds = seconds;
+        Ok(Some(report))
+    }
+
+    /// The first generation. There is nothing yet to search, and no run to record, that would wait for the transaction: it
+    /// is open while files are read, and documents are written as they are ready.
+    fn publish_first(
+        &self,
+        planned: &Planned,
+        request: &SyncRequest,
+        mut seconds: StageSeconds,
+        mut clock: Clock,
+    ) -> Result<Option<SyncReport>> {
+        let tell = |event| request.progress.iter().for_each(|progress| progress.event(event));
+        let published = self.write(|tx| {
+            let Some(mut publication) = Publication::begin(tx, planned)? else { return Ok(None) };
+            let work = self.work(planned, request, Some(&mut publication))?;
+            seconds.read = clock.lap();
+            refuse_failures(planned, &work, request.keep_going)?;
+            tell(SyncEvent::Writing { documents: work.documents });
+            (0..work.documents).for_each(|_| tell(SyncEvent::Written));
+            publication.finish(work, &tell).map(Some)
+        })?;
+        let Some(mut report) = published else { return Ok(None) };
+        seconds.write = clock.lap();
         let _ = self.checkpoint();
         seconds.checkpoint = clock.lap();
         report.seconds = seconds;
@@ -275,15 +307,21 @@ impl Store {
 
     /// As [`Store::work`]; `None` where the store is not any more what the plan was made for.
     fn work_on(&self, planned: &Planned, request: &SyncRequest) -> Result<Option<Work>> {
-        let work = self.work(planned, request);
+        let work = self.work(planned, request, None);
         if !self.read(|conn| planned.basis.holds(conn))? {
             return Ok(None);
         }
         work.map(Some)
     }
 
-    /// Reads, cuts and lexes all that may have changed.
-    fn work(&self, planned: &Planned, request: &SyncRequest) -> Result<Work> {
+    /// Reads, cuts and lexes all that may have changed. What comes of it is written at once where a generation is being
+    /// published already, and waits in the spool where not.
+    fn work(
+        &self,
+        planned: &Planned,
+        request: &SyncRequest,
+        mut publication: Option<&mut Publication<'_>>,
+    ) -> Result<Work> {
         let tell = |event| request.progress.iter().for_each(|progress| progress.event(event));
         let (slices, files, bytes) = slices(planned);
         tell(SyncEvent::Reading { files, bytes });
@@ -306,7 +344,7 @@ impl Store {
         let mut work = Work {
             spool: Spool::new(folder),
             runs: RunSpool::new(folder),
-            keys: Vec::new(),
+            keys: Keys::default(),
             deaths: BTreeMap::new(),
             documents: 0,
             unchanged: Vec::new(),
@@ -324,13 +362,19 @@ impl Store {
             |tools, tasks| prepare::prepare(&context, tools, tasks),
             |slice| {
                 let Slice { entries, runs, deaths, unchanged, failed, left_out, bytes_read } = slice?;
-                for entry in &entries {
-                    work.spool.push(entry)?;
+                work.documents += entries.len() as u64 - 1;
+                work.failed.extend(failed);
+                for entry in entries {
                     if planned.past.is_rollback {
-                        restore::note_ids(&mut work, entry);
+                        restore::note_ids(&mut work, &entry);
+                    }
+                    match &mut publication {
+                        // It will be refused.
+                        Some(_) if !request.keep_going && !work.failed.is_empty() => {}
+                        Some(publication) => publication.write(&keys, entry)?,
+                        None => work.spool.push(entry)?,
                     }
                 }
-                work.documents += entries.len() as u64 - 1;
                 for (class, run, chunks) in &runs {
                     work.runs.push(*class, run, *chunks)?;
                 }
@@ -338,16 +382,20 @@ impl Store {
                     work.deaths.entry(class_no).or_default().merge(&deaths);
                 }
                 work.unchanged.extend(unchanged);
-                work.failed.extend(failed);
                 work.left_out.extend(left_out);
                 work.bytes_read += bytes_read;
                 tell(SyncEvent::Read { bytes: bytes_read });
                 Ok(())
             },
         )?;
-        work.keys = keys.into_list();
+        work.keys = keys;
         Ok(work)
     }
+}
+
+/// Whether nothing was ever published, so that what a sync writes is read by nobody before it is through.
+fn is_first(planned: &Planned) -> bool {
+    planned.basis.parent.is_none() && planned.sources.iter().any(|source| source.changed)
 }
 
 /// The policy that the request asks for; what it does not speak of is the store's.
@@ -415,52 +463,4 @@ fn failures(planned: &Planned, work: &Work) -> Vec<Failure> {
     let mut failures: Vec<Failure> = apply::current_failures(planned, work).cloned().collect();
     failures.sort_by(|a, b| (&a.source_id, &a.path, a.code).cmp(&(&b.source_id, &b.path, b.code)));
     failures
-}
-
-/// Cuts the work into contiguous slices; also returns how many files and bytes are to be read.
-fn slices(planned: &Planned) -> (Vec<Vec<Task>>, u64, u64) {
-    let mut tasks: Vec<(u64, Task)> = Vec::new();
-    for (source, plan) in planned.plans.iter().enumerate() {
-        let new = plan.new.iter().map(|file| (file, None));
-        let suspect = plan.suspect.iter().map(|suspect| (&suspect.file, Some(suspect.stored.clone())));
-        let mut files: Vec<_> = new.chain(suspect).collect();
-        files.sort_by(|a, b| a.0.path.cmp(&b.0.path));
-        for (file, stored) in files {
-            let reparse = planned.reparse[source] || planned.doubts[source].concern(&file.path);
-            tasks.push((file.stamps.size, Task::Read { source, path: file.path.clone(), stored, reparse }));
-        }
-        let delete =
-            |document: &StoredDocument| Task::Delete { document_no: document.document_no, reason: Reason::FileDeleted };
-        tasks.extend(plan.deleted.iter().map(|document| (0, delete(document))));
-    }
-    for (_, _, documents) in &planned.removed {
-        let delete = |document: &StoredDocument| Task::Delete {
-            document_no: document.document_no,
-            reason: Reason::SourceRemoved,
-        };
-        tasks.extend(documents.iter().map(|document| (0, delete(document))));
-    }
-    let past = &planned.past;
-    let delete = |&document_no: &i64| (0, Task::Delete { document_no, reason: Reason::RolledBack });
-    tasks.extend(past.deletions.iter().map(delete));
-    let restore = |&(source, copied, stored): &(usize, i64, Option<i64>)| (0, Task::Restore { source, copied, stored });
-    tasks.extend(past.restored.iter().map(restore));
-    let reads = |task: &&(u64, Task)| matches!(task.1, Task::Read { .. });
-    let files = tasks.iter().filter(reads).count() as u64;
-    let bytes: u64 = tasks.iter().map(|(bytes, _)| bytes).sum();
-    let limit = (bytes / 16).clamp(SLICE_BYTES / 16, SLICE_BYTES);
-    let (mut slices, mut slice, mut weight) = (Vec::new(), Vec::new(), 0);
-    for (bytes, task) in tasks {
-        // An entry weighs something even when it is empty: reading and deleting take time too.
-        weight += bytes + 1024;
-        slice.push(task);
-        if weight >= limit {
-            slices.push(std::mem::take(&mut slice));
-            weight = 0;
-        }
-    }
-    if !slice.is_empty() {
-        slices.push(slice);
-    }
-    (slices, files, bytes)
 }

@@ -57,7 +57,15 @@ pub(crate) fn parse_hex<const N: usize>(hex: &str) -> Option<[u8; N]> {
 
 /// Writes bytes as lower-case hexadecimal digits.
 pub(crate) fn write_hex(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
-    bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for bytes in bytes.chunks(32) {
+        let mut hex = [0; 64];
+        for (pair, byte) in hex.chunks_exact_mut(2).zip(bytes) {
+            pair.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
+        }
+        f.write_str(std::str::from_utf8(&hex[..2 * bytes.len()]).map_err(|_| fmt::Error)?)?;
+    }
+    Ok(())
 }
 
 impl fmt::Display for Digest {

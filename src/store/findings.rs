@@ -60,9 +60,8 @@ pub(crate) fn of_document(conn: &Connection, document_no: i64) -> Result<Vec<Fin
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Replaces the findings of a document.
-pub(crate) fn put(conn: &Connection, document_no: i64, findings: &[FindingRow]) -> Result<()> {
-    delete(conn, document_no)?;
+/// Adds the findings of a document that has none.
+pub(crate) fn insert(conn: &Connection, document_no: i64, findings: &[FindingRow]) -> Result<()> {
     let sql = "INSERT INTO unsafe_findings (document_no, finding_no, rule, start_line, end_line, start_byte, end_byte) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     for (number, finding) in (0_i64..).zip(findings) {

@@ -155,11 +155,11 @@ pub(crate) fn insert(conn: &Connection, generation: &Generation) -> Result<()> {
     Ok(())
 }
 
-/// Writes down what is known only behind the other rows: the counts and the digest.
+/// Writes down what is known only behind the other rows: the counts, the digest and the time.
 pub(crate) fn complete(conn: &Connection, generation: &Generation) -> Result<()> {
     let sql = "UPDATE generations SET documents_added = ?2, documents_updated = ?3, documents_deleted = ?4, \
                documents_unchanged = ?5, documents_failed = ?6, chunks_added = ?7, chunks_removed = ?8, \
-               chunks_reused = ?9, digest = ?10, record_hash = ?11, acl_epoch = ?12 WHERE generation = ?1";
+               chunks_reused = ?9, digest = ?10, record_hash = ?11, acl_epoch = ?12, published_at = ?13 WHERE generation = ?1";
     conn.prepare_cached(sql)?.execute(params![
         generation.number,
         generation.documents.added,
@@ -173,6 +173,7 @@ pub(crate) fn complete(conn: &Connection, generation: &Generation) -> Result<()>
         generation.digest.to_string(),
         generation.record_hash().to_string(),
         generation.acl_epoch,
+        generation.published_at,
     ])?;
     Ok(())
 }

@@ -1,10 +1,10 @@
 //! The parallel part of a sync: from a file to a document that is ready to be written, outside any transaction.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
 use super::failed::{FailedFile, Unparsed, unread_rule};
+use super::keys::Keys;
 use super::mark::{self, Found, Marks, Shown};
 use super::matching::Matcher;
 use super::restore::{Copied, Past, read_copied};
@@ -47,31 +47,6 @@ pub(super) struct Context<'a> {
     /// Everything is cut and indexed anew: the policy changed.
     pub rebuild: bool,
     pub started: SystemTime,
-}
-
-/// The access classes that a sync meets, numbered as the workers meet them. The store's numbers are given out in the
-/// transaction, in the order of the documents.
-#[derive(Default)]
-pub(super) struct Keys(Mutex<HashMap<ClassKey, u32>>);
-
-impl Keys {
-    fn number(&self, key: &ClassKey) -> u32 {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(&number) = known.get(key) {
-            return number;
-        }
-        let number = u32::try_from(known.len()).unwrap_or(u32::MAX);
-        known.insert(key.clone(), number);
-        number
-    }
-
-    /// The keys, by number.
-    pub(super) fn into_list(self) -> Vec<ClassKey> {
-        let known = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let mut list: Vec<(u32, ClassKey)> = known.into_iter().map(|(key, number)| (number, key)).collect();
-        list.sort_unstable_by_key(|&(number, _)| number);
-        list.into_iter().map(|(_, key)| key).collect()
-    }
 }
 
 /// What a worker made of one slice of tasks.

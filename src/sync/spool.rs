@@ -9,7 +9,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use tempfile::SpooledTempFile;
 
 use crate::error::{Error, Result};
 use crate::index::{Run, RunReader};
@@ -46,7 +45,7 @@ pub(super) struct PreparedChunk {
 pub(super) struct PreparedDocument {
     /// Which of the sync's sources it belongs to.
     pub source: usize,
-    /// Its access class: see [`super::prepare::Keys`].
+    /// Its access class: see [`super::keys::Keys`].
     pub class: u32,
     /// The number of the document that it replaces, and the class that it was in.
     pub replaces: Option<(i64, i64)>,
@@ -84,10 +83,28 @@ pub(super) enum Prepared {
     EndOfSlice { chunks: Vec<(u32, u32)> },
 }
 
-/// Writes entries.
+impl Prepared {
+    /// About how many bytes of memory it takes.
+    fn weight(&self) -> usize {
+        let row = |chunk: &ChunkRow| size_of::<PreparedChunk>() + chunk.heading_path.len();
+        let rows = |chunks: &[ChunkRow]| chunks.iter().map(row).sum::<usize>();
+        match self {
+            Self::Document(document) => {
+                let chunks = document.chunks.iter().map(|chunk| row(&chunk.row)).sum::<usize>();
+                size_of::<PreparedDocument>() + document.text.len() + chunks + rows(&document.removed)
+            }
+            Self::Deletion(deletion) => size_of::<PreparedDeletion>() + rows(&deletion.chunks),
+            Self::EndOfSlice { chunks } => size_of_val(chunks.as_slice()),
+        }
+    }
+}
+
+/// Takes entries: the first ones as they are, those that are too many into a file.
 pub(super) struct Spool {
     folder: PathBuf,
-    file: BufWriter<SpooledTempFile>,
+    held: Vec<Prepared>,
+    weight: usize,
+    file: Option<BufWriter<File>>,
     buffer: Vec<u8>,
 }
 
@@ -95,43 +112,57 @@ impl Spool {
     /// A spool that overflows into an unnamed file in `folder` (that of the store: the text is no more widely
     /// readable there than it will be in the store).
     pub(super) fn new(folder: &Path) -> Self {
-        let file = BufWriter::new(tempfile::spooled_tempfile_in(IN_MEMORY, folder));
-        Self { folder: folder.to_owned(), file, buffer: Vec::new() }
+        Self { folder: folder.to_owned(), held: Vec::new(), weight: 0, file: None, buffer: Vec::new() }
     }
 
-    pub(super) fn push(&mut self, entry: &Prepared) -> Result<()> {
-        self.buffer.clear();
-        let buffer = std::mem::take(&mut self.buffer);
-        let failed = |error| spool_failed(&self.folder, error);
-        self.buffer = postcard::to_extend(entry, buffer).map_err(|error| failed(std::io::Error::other(error)))?;
-        let length = self.buffer.len() as u64;
-        self.file.write_all(&length.to_le_bytes()).and_then(|()| self.file.write_all(&self.buffer)).map_err(failed)
+    pub(super) fn push(&mut self, entry: Prepared) -> Result<()> {
+        self.weight = self.weight.saturating_add(entry.weight());
+        if self.weight <= IN_MEMORY {
+            self.held.push(entry);
+            return Ok(());
+        }
+        self.append(&entry).map_err(|error| spool_failed(&self.folder, error))
     }
 
-    /// The entries again, in order.
-    pub(super) fn into_reader(self) -> Result<SpoolReader> {
-        let Self { folder, file, .. } = self;
-        let file = file.into_inner().map_err(|error| spool_failed(&folder, error.into_error()))?;
-        let mut reader = SpoolReader { folder, file: BufReader::with_capacity(1 << 18, file), buffer: Vec::new() };
-        reader.rewind()?;
-        Ok(reader)
+    fn append(&mut self, entry: &Prepared) -> std::io::Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(BufWriter::with_capacity(1 << 18, tempfile::tempfile_in(&self.folder)?)),
+        };
+        let mut buffer = std::mem::take(&mut self.buffer);
+        buffer.clear();
+        self.buffer = postcard::to_extend(entry, buffer).map_err(std::io::Error::other)?;
+        file.write_all(&(self.buffer.len() as u64).to_le_bytes())?;
+        file.write_all(&self.buffer)
+    }
+
+    /// The entries again, in order; there are none in it then.
+    pub(super) fn take_reader(&mut self) -> Result<SpoolReader> {
+        let Self { folder, held, file, .. } = std::mem::replace(self, Self::new(&self.folder));
+        let rewound = |file: BufWriter<File>| {
+            let mut file = file.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+            file.seek(SeekFrom::Start(0))?;
+            Ok(BufReader::with_capacity(1 << 18, file))
+        };
+        let file = file.map(rewound).transpose().map_err(|error| spool_failed(&folder, error))?;
+        Ok(SpoolReader { folder, held: held.into_iter(), file, buffer: Vec::new() })
     }
 }
 
-/// Reads entries.
+/// Gives entries back.
 pub(super) struct SpoolReader {
     folder: PathBuf,
-    file: BufReader<SpooledTempFile>,
+    held: std::vec::IntoIter<Prepared>,
+    file: Option<BufReader<File>>,
     buffer: Vec<u8>,
 }
 
 impl SpoolReader {
-    fn rewind(&mut self) -> Result<()> {
-        self.file.seek(SeekFrom::Start(0)).map(drop).map_err(|error| spool_failed(&self.folder, error))
-    }
-
     /// The next entry; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Prepared>> {
+        if let Some(entry) = self.held.next() {
+            return Ok(Some(entry));
+        }
         match self.read() {
             Ok(true) => {}
             Ok(false) => return Ok(None),
@@ -141,16 +172,17 @@ impl SpoolReader {
         entry.map(Some).map_err(|error| spool_failed(&self.folder, std::io::Error::other(error)))
     }
 
-    /// Fills the buffer with the next entry's bytes; false at the end.
+    /// Fills the buffer with the bytes of the file's next entry; false at the end.
     fn read(&mut self) -> std::io::Result<bool> {
+        let Some(file) = &mut self.file else { return Ok(false) };
         let mut length = [0; 8];
-        match self.file.read_exact(&mut length) {
+        match file.read_exact(&mut length) {
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(false),
             other => other?,
         }
         let length = usize::try_from(u64::from_le_bytes(length)).map_err(std::io::Error::other)?;
         self.buffer.resize(length, 0);
-        self.file.read_exact(&mut self.buffer)?;
+        file.read_exact(&mut self.buffer)?;
         Ok(true)
     }
 }
@@ -237,6 +269,33 @@ impl Read for Section {
                 *at += read as u64;
                 Ok(read)
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An entry that says its number and takes about so many bytes.
+    fn entry(number: u32, bytes: usize) -> Prepared {
+        Prepared::EndOfSlice { chunks: vec![(number, 0); bytes / 8] }
+    }
+
+    #[test]
+    fn entries_come_back_in_order_from_memory_and_from_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        for (bytes, overflows) in [(8, false), (IN_MEMORY / 4, true), (2 * IN_MEMORY, true)] {
+            let mut spool = Spool::new(folder.path());
+            (0..7).try_for_each(|number| spool.push(entry(number, bytes))).unwrap();
+            assert_eq!(spool.file.is_some(), overflows, "{bytes}");
+            let mut reader = spool.take_reader().unwrap();
+            let mut numbers = Vec::new();
+            while let Some(Prepared::EndOfSlice { chunks }) = reader.next().unwrap() {
+                assert_eq!(chunks.len(), bytes / 8);
+                numbers.push(chunks[0].0);
+            }
+            assert_eq!(numbers, (0..7).collect::<Vec<_>>(), "{bytes}");
         }
     }
 }

@@ -135,9 +135,9 @@ pub struct UnsafeDocument {
 pub struct StageSeconds {
     /// Listing folders, reading the manifest and planning.
     pub walk: f64,
-    /// Reading, cutting and lexing files.
+    /// Reading, cutting and lexing files; in a store's first sync, also writing the documents.
     pub read: f64,
-    /// The transaction, commit included.
+    /// The transaction, commit included; in a store's first sync, what is left of it.
     pub write: f64,
     /// Moving the write-ahead log into the file.
     pub checkpoint: f64,

@@ -53,10 +53,11 @@ impl Corpus {
         [self.reader(), self.component_reader()]
     }
 
-    /// Both readers must find the same.
+    /// Both readers must find the same, however many threads there are.
     fn list(&self, selection: &Selection) -> Listing {
-        let [one, other] = self.both_readers().map(|reader| reader.list(selection));
+        let [one, other] = self.both_readers().map(|reader| walk::list_with(&reader, selection, 1));
         assert_eq!(one, other);
+        assert_eq!(one, walk::list_with(&self.reader(), selection, 3));
         one
     }
 }

@@ -2,7 +2,7 @@
 //! below the root. What can't be listed or is refused becomes a failure; it never just goes missing.
 
 use std::hash::{DefaultHasher, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fd::BorrowedFd;
@@ -15,25 +15,101 @@ use super::{FileId, FoundFile, Listing, Selection, SourceReader, Stamps, read, r
 use crate::error::Failure;
 use crate::ingest::code;
 
+/// More threads than this wait for each other, or for the disk.
+const MOST_THREADS: usize = 4;
+
 pub(super) fn list(reader: &SourceReader, selection: &Selection) -> Listing {
-    let mut walk = Walk { reader, selection, listing: Listing::default(), pending: Vec::new() };
-    walk.pending.push(Folder::default());
-    while let Some(folder) = walk.pending.pop() {
-        walk.folder(&folder);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+    list_with(reader, selection, threads)
+}
+
+/// Lists with so many threads. What is found, and in which order, does not depend on them.
+pub(super) fn list_with(reader: &SourceReader, selection: &Selection, threads: usize) -> Listing {
+    let mut first = Walk::new(reader, selection);
+    first.folder(&Folder::default());
+    let pending = Pending::new(std::mem::take(&mut first.found));
+    // A thread costs more than a source without folders.
+    let threads = if pending.is_empty() { 1 } else { threads };
+    let walks = std::thread::scope(|scope| {
+        let others: Vec<_> =
+            (1..threads).map(|_| scope.spawn(|| Walk::new(reader, selection).share(&pending))).collect();
+        let mut walks = vec![first.share(&pending)];
+        let joined = others.into_iter().map(std::thread::ScopedJoinHandle::join);
+        walks.extend(joined.map(|walk| walk.unwrap_or_else(|panic| std::panic::resume_unwind(panic))));
+        walks
+    });
+    let (mut listing, mut folded) = (Listing::default(), Vec::new());
+    for Walk { listing: part, folded: hashes, .. } in walks {
+        listing.files.extend(part.files);
+        listing.failures.extend(part.failures);
+        listing.empty_folders.extend(part.empty_folders);
+        folded.extend(hashes);
     }
-    let mut listing = walk.listing;
-    listing.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
-    part_collisions(&mut listing);
-    listing.failures.sort_by(|a, b| (&a.path, a.code).cmp(&(&b.path, b.code)));
+    // The parts are sorted, which a stable sort makes use of.
+    listing.files.sort_by(|a, b| a.path.cmp(&b.path));
+    folded.sort_unstable();
+    if folded.windows(2).any(|pair| pair[0] == pair[1]) {
+        part_collisions(&mut listing);
+    }
+    listing.failures.sort_by(|a, b| (&a.path, a.code, &a.message).cmp(&(&b.path, b.code, &b.message)));
     listing.empty_folders.sort_unstable();
     listing
 }
 
+/// Folders that no thread has taken yet, and how many threads may still find more.
+struct Pending {
+    state: Mutex<(Vec<Folder>, usize)>,
+    changed: Condvar,
+}
+
+impl Pending {
+    fn new(folders: Vec<Folder>) -> Self {
+        Self { state: Mutex::new((folders, 0)), changed: Condvar::new() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.lock().0.is_empty()
+    }
+
+    /// The next folder; `None` once there is none and none can come.
+    fn take(&self) -> Option<Folder> {
+        let mut state = self.lock();
+        loop {
+            if let Some(folder) = state.0.pop() {
+                state.1 += 1;
+                return Some(folder);
+            }
+            if state.1 == 0 {
+                return None;
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Gives what was found in a folder that was taken.
+    fn give(&self, found: &mut Vec<Folder>) {
+        let mut state = self.lock();
+        state.0.append(found);
+        state.1 -= 1;
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, (Vec<Folder>, usize)> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// One thread's part of the walk.
 struct Walk<'a> {
     reader: &'a SourceReader,
     selection: &'a Selection,
     listing: Listing,
-    pending: Vec<Folder>,
+    /// What [`fold_hash`] makes of the files' paths.
+    folded: Vec<u64>,
+    /// The folders in the one that was listed last.
+    found: Vec<Folder>,
+    scratch: Vec<u8>,
 }
 
 /// A folder yet to be listed: its path below the root (empty for the root) and the ignore rules that hold in it.
@@ -50,7 +126,28 @@ struct IgnoreRules {
     above: Option<Arc<IgnoreRules>>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    fn new(reader: &'a SourceReader, selection: &'a Selection) -> Self {
+        let (listing, folded, found, scratch) = (Listing::default(), Vec::new(), Vec::new(), Vec::new());
+        Self { reader, selection, listing, folded, found, scratch }
+    }
+
+    /// Lists folders until there are none left.
+    fn share(mut self, pending: &Pending) -> Self {
+        /// Gives also where the listing panics: the others would wait for ever.
+        struct Taken<'a, 'w>(&'a Pending, &'a mut Walk<'w>);
+        impl Drop for Taken<'_, '_> {
+            fn drop(&mut self) {
+                self.0.give(&mut self.1.found);
+            }
+        }
+        while let Some(folder) = pending.take() {
+            Taken(pending, &mut self).1.folder(&folder);
+        }
+        self.listing.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        self
+    }
+
     fn folder(&mut self, folder: &Folder) {
         let opened = self.reader.root.folder(&folder.path).and_then(Dir::new);
         let mut entries = match opened {
@@ -134,7 +231,7 @@ impl Walk<'_> {
 
     fn subfolder(&mut self, path: &[u8], rules: Option<&Arc<IgnoreRules>>) {
         if self.selection.takes_folder(path) && !ignored(rules, path, true) {
-            self.pending.push(Folder { path: path.to_vec(), rules: rules.cloned() });
+            self.found.push(Folder { path: path.to_vec(), rules: rules.cloned() });
         }
     }
 
@@ -160,6 +257,7 @@ impl Walk<'_> {
         if stamps.size > self.reader.max_file_bytes {
             return self.failed(path, read::too_large(stamps.size, self.reader.max_file_bytes));
         }
+        self.folded.push(fold_hash(text, &mut self.scratch));
         self.listing.files.push(FoundFile { path: text.to_owned(), stamps });
     }
 
@@ -282,4 +380,41 @@ fn fold_hash(path: &str, scratch: &mut Vec<u8>) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(scratch);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_find_what_one_finds_alone() {
+        let root = tempfile::tempdir().unwrap();
+        for folder in 0..40 {
+            let path = root.path().join(format!("{}/{}/{folder}", folder % 3, folder % 7));
+            std::fs::create_dir_all(&path).unwrap();
+            for file in 0..folder % 5 {
+                std::fs::write(path.join(format!("{file}.md")), "text").unwrap();
+            }
+        }
+        std::fs::write(root.path().join("0/A.md"), "text").unwrap();
+        std::fs::write(root.path().join("0/a.md"), "text").unwrap();
+        let reader = SourceReader::open(root.path(), ".", Vec::new(), 1 << 20).unwrap();
+        let alone = list_with(&reader, &Selection::default(), 1);
+        assert_eq!((alone.files.len(), alone.failures.len()), (80, 2));
+        assert!(alone.files.is_sorted_by(|a, b| a.path < b.path));
+        for threads in [2, 3, 8] {
+            assert_eq!(list_with(&reader, &Selection::default(), threads), alone, "{threads}");
+        }
+    }
+
+    #[test]
+    fn who_waits_for_folders_ends_when_none_can_come() {
+        let pending = Pending::new(vec![Folder::default()]);
+        std::thread::scope(|scope| {
+            assert!(pending.take().is_some());
+            let waits = scope.spawn(|| pending.take().is_none());
+            pending.give(&mut Vec::new());
+            assert!(waits.join().unwrap());
+        });
+    }
 }

@@ -105,6 +105,55 @@ fn a_sync_keeps_to_what_was_revoked_while_it_ran(#[case] at: fn(SyncEvent) -> bo
     assert!(store.check(&ragdb::CheckRequest::default()).unwrap().ok);
 }
 
+/// Whether somebody else may begin to write.
+fn is_free(db: &std::path::Path) -> bool {
+    let conn = rusqlite::Connection::open(db).unwrap();
+    conn.busy_timeout(std::time::Duration::ZERO).unwrap();
+    conn.execute_batch("BEGIN IMMEDIATE; ROLLBACK").is_ok()
+}
+
+#[rstest]
+#[case::the_first_writes_meanwhile(World::new(&[("a.md", "# A\n\nText.\n")]), false)]
+#[case::others_write_when_all_is_read(World::synced(), true)]
+fn files_are_read_before_anything_is_written_but_by_the_first_sync(#[case] world: World, #[case] expected: bool) {
+    world.write("b.md", "# B\n\nMore text.\n");
+    let db = world.db();
+    let store = world.store();
+    let (free, seen) = (Arc::new(Mutex::new(None)), Arc::new(Mutex::new(None)));
+    let meanwhile = {
+        let (free, seen) = (free.clone(), seen.clone());
+        move || {
+            *free.lock().unwrap() = Some(is_free(&db));
+            let generations = Store::open_read_only(&db).unwrap().log(&Principal::operator(), None).unwrap().len();
+            *seen.lock().unwrap() = Some(generations);
+        }
+    };
+    let at = |event| matches!(event, SyncEvent::Read { .. });
+    let progress = Arc::new(Overtaken { at, meanwhile: Mutex::new(Some(Box::new(meanwhile))) });
+    let report = store.sync(&SyncRequest { progress: Some(progress), ..world.request() }).unwrap();
+    assert_eq!(*free.lock().unwrap(), Some(expected));
+    assert_eq!(*seen.lock().unwrap(), report.generation.map(|number| usize::try_from(number).unwrap() - 1));
+}
+
+#[test]
+fn a_first_sync_that_fails_leaves_nothing() {
+    let world = World::new(&[]);
+    for number in 0..300 {
+        world.write(&format!("{number:03}.md"), format!("# Page {number}\n\n{}\n", "Words and words. ".repeat(400)));
+    }
+    world.write("150.md", b"\xff\xfe");
+    let store = world.store();
+    assert!(matches!(store.sync(&world.request()), Err(ragdb::Error::SyncFailed { .. })));
+    for table in ["generations", "sources", "documents", "chunks", "acl_classes", "segments", "terms"] {
+        let rows = value(&store, &format!("SELECT count(*) FROM {table}"));
+        let expected = if table == "acl_classes" { "1" } else { "0" };
+        assert_eq!(rows, expected, "{table}");
+    }
+    world.remove("150.md");
+    assert_eq!(store.sync(&world.request()).unwrap().generation, Some(1));
+    assert!(store.check(&ragdb::CheckRequest::default()).unwrap().ok);
+}
+
 #[test]
 fn a_store_opens_whatever_a_checkpoint_was_doing() {
     let world = World::synced();
