@@ -19,6 +19,9 @@ pub(super) const APPLICATION_ID: i64 = 0x7261_6764;
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 const CACHE_KIB: i64 = 16 * 1024;
+/// Of the connection that writes. A page that leaves the cache and is changed again makes SQLite read the whole log again
+/// at the commit: those that a large sync comes back to, by chance, are to stay.
+const WRITER_CACHE_KIB: i64 = 128 * 1024;
 const WAL_LIMIT_BYTES: i64 = 64 << 20;
 
 /// What a connection may do.
@@ -135,11 +138,14 @@ pub(super) fn configure(conn: &Connection, access: Access) -> rusqlite::Result<(
     conn.set_prepared_statement_cache_capacity(64);
     rusqlite::vtab::array::load_module(conn)?;
     conn.pragma_update(None, "cell_size_check", true)?;
-    conn.pragma_update(None, "cache_size", -CACHE_KIB)?;
     conn.pragma_update(None, "mmap_size", 0)?;
     match access {
-        Access::Read => conn.pragma_update(None, "query_only", true),
+        Access::Read => {
+            conn.pragma_update(None, "cache_size", -CACHE_KIB)?;
+            conn.pragma_update(None, "query_only", true)
+        }
         Access::Write => {
+            conn.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
             conn.pragma_update(None, "foreign_keys", true)?;
             conn.pragma_update(None, "synchronous", "FULL")?;
             conn.pragma_update_and_check(None, "journal_size_limit", WAL_LIMIT_BYTES, |_| Ok(()))

@@ -125,6 +125,7 @@ impl<'a> Publication<'a> {
         let Self { number, generation, access, met, touched, changes, left_behind, tally, .. } = self;
         let Some(mut generation) = generation else { return Ok(report) };
         generation.published_at = settings::now();
+        settings::write_policy(tx, &planned.policy)?;
         write_failures(tx, number, planned, &work)?;
         append_segments(tx, planned, number, &met, work.runs, work.deaths)?;
         for (class_no, change) in touched {
@@ -155,7 +156,7 @@ impl<'a> Publication<'a> {
             return Ok(());
         }
         let (tx, parent) = (self.tx, self.planned.basis.parent.as_ref());
-        let policy_digest = settings::write_policy(tx, &self.planned.policy)?;
+        let policy_digest = self.planned.policy.digest();
         let generation = Generation {
             number: self.number,
             parent: parent.map(|parent| parent.number),

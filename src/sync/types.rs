@@ -45,7 +45,8 @@ pub enum SyncSources {
     Config(Config),
 }
 
-/// Is told how far a sync is; called from the thread that runs it.
+/// Is told how far a sync is; called from the thread that runs it. It must not write to the same [`crate::Store`], which
+/// the sync may be doing.
 pub trait SyncProgress: Send + Sync {
     /// Something happened.
     fn event(&self, event: SyncEvent);
