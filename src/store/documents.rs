@@ -152,12 +152,12 @@ pub(crate) fn insert(conn: &Connection, row: &DocumentRow, stamps: Option<Stamps
     Ok(conn.last_insert_rowid())
 }
 
-/// Replaces all that can change of a document.
+/// Replaces all that can change of a document. Path and class, which indexes are in order of, seldom do: they have a
+/// statement of their own, that writes nothing where they are the same.
 pub(crate) fn update(conn: &Connection, document_no: i64, row: &DocumentRow, stamps: Option<Stamps>) -> Result<()> {
     let sql = "UPDATE documents SET title = ?2, lang = ?3, revision = ?4, content_hash = ?5, size_bytes = ?6, \
                lines = ?7, front_matter = ?8, generation_updated = ?9, record_hash = ?10, mtime_ns = ?11, \
-               ctime_ns = ?12, inode = ?13, path = ?14, trust = ?15, class_no = ?16, class_generation = ?17 \
-               WHERE document_no = ?1";
+               ctime_ns = ?12, inode = ?13, trust = ?14, class_generation = ?15 WHERE document_no = ?1";
     conn.prepare_cached(sql)?.execute(params![
         document_no,
         row.title,
@@ -172,11 +172,12 @@ pub(crate) fn update(conn: &Connection, document_no: i64, row: &DocumentRow, sta
         stamps.map(|stamps| stamps.mtime_ns),
         stamps.map(|stamps| stamps.ctime_ns),
         stamps.map(|stamps| stamps.inode),
-        row.path,
         row.trust,
-        row.class_no,
         row.class_generation,
     ])?;
+    let sql = "UPDATE documents SET path = ?2, class_no = ?3 \
+               WHERE document_no = ?1 AND (path IS NOT ?2 OR class_no IS NOT ?3)";
+    conn.prepare_cached(sql)?.execute(params![document_no, row.path, row.class_no])?;
     Ok(())
 }
 
