@@ -62,24 +62,28 @@ CREATE TABLE sources (
   reviewed TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(reviewed))  -- patterns of the documents that are reviewed
 ) STRICT;
 
--- A live document: one file.
+-- A live document: one file. The columns that end in _digest are the bytes of the generated hex columns below them: half
+-- the size, and `SELECT *` shows both.
 CREATE TABLE documents (
   document_no INTEGER PRIMARY KEY,  -- internal number
+  document_digest BLOB NOT NULL CHECK (length(document_digest) = 16),
   -- document_id: first 32 hex digits of SHA-256 over source id, NUL, path (NFC)
-  document_id TEXT NOT NULL UNIQUE CHECK (length(document_id) = 32),
+  document_id TEXT GENERATED ALWAYS AS (lower(hex(document_digest))) VIRTUAL UNIQUE,
   source_no INTEGER NOT NULL REFERENCES sources (source_no),  -- its source
   path TEXT NOT NULL,  -- below the source's root, with /
   title TEXT NOT NULL,  -- front matter title, else first H1, else file name
   lang TEXT NOT NULL,  -- ISO 639 code from front matter or a guess; und
   revision INTEGER NOT NULL CHECK (revision >= 1),  -- 1, then one more for each published change of content
-  content_hash TEXT NOT NULL CHECK (length(content_hash) = 64),  -- SHA-256 of the file, hex
+  content_digest BLOB NOT NULL CHECK (length(content_digest) = 32),
+  content_hash TEXT GENERATED ALWAYS AS (lower(hex(content_digest))) VIRTUAL,  -- SHA-256 of the file, hex
   size_bytes INTEGER NOT NULL,  -- of the file
   lines INTEGER NOT NULL,  -- of the file
   front_matter TEXT CHECK (json_valid(front_matter)),  -- as a JSON object; NULL where there is none
   generation_added INTEGER NOT NULL REFERENCES generations (generation),  -- the generation that brought it
   -- generation_updated: the generation that last changed it or its chunks
   generation_updated INTEGER NOT NULL REFERENCES generations (generation),
-  record_hash TEXT NOT NULL CHECK (length(record_hash) = 64),  -- SHA-256 over this row and its chunks' rows
+  record_digest BLOB NOT NULL CHECK (length(record_digest) = 32),
+  record_hash TEXT GENERATED ALWAYS AS (lower(hex(record_digest))) VIRTUAL,  -- SHA-256 over this row and its chunks, hex
   mtime_ns INTEGER,  -- file stamps of the fast path, nanoseconds since 1970;
   ctime_ns INTEGER,  -- NULL where they were too fresh to be trusted
   inode INTEGER,  -- likewise
@@ -90,11 +94,10 @@ CREATE TABLE documents (
   UNIQUE (source_no, path)
 ) STRICT;
 
-CREATE UNIQUE INDEX documents_by_class ON documents (class_no, document_id);
+CREATE UNIQUE INDEX documents_by_class ON documents (class_no, document_digest);
 
--- A live chunk: whole lines of its document, verbatim. The columns that end in _digest are the bytes of the generated hex
--- columns below: half the size, and `SELECT *` shows both.
-CREATE TABLE chunks (
+-- What is stored of a live chunk: what its document's row and its own text say already is left out. Read `chunks`, a view.
+CREATE TABLE chunk_rows (
   -- chunk_no: access class of the document × 2^32 + a number in the class; never used twice; postings refer to it
   chunk_no INTEGER PRIMARY KEY,
   document_no INTEGER NOT NULL REFERENCES documents (document_no),  -- its document
@@ -102,29 +105,58 @@ CREATE TABLE chunks (
   start_line INTEGER NOT NULL,  -- from 1
   end_line INTEGER NOT NULL,  -- included
   start_byte INTEGER NOT NULL,  -- in the file, from 0
-  end_byte INTEGER NOT NULL,  -- behind its last byte; the last line's end is left out
   token_count INTEGER NOT NULL,  -- terms that the lexer counts in title, headings and text
   heading_only INTEGER NOT NULL CHECK (heading_only IN (0, 1)),  -- 1: a heading alone; stored, never scored
   generation_added INTEGER NOT NULL REFERENCES generations (generation),  -- the generation that brought the id
-  document_digest BLOB NOT NULL CHECK (length(document_digest) = 16),  -- document_id as bytes
-  content_digest BLOB NOT NULL CHECK (length(content_digest) = 32),  -- content_hash as bytes
   repeat INTEGER NOT NULL,  -- 0, 1, … for equal texts in one document
+  -- under_title: 1: the outermost heading above it is the document's title, and `headings` begins below it
+  under_title INTEGER NOT NULL CHECK (under_title IN (0, 1)),
+  -- unsafe_reason: the rule and place (an object: rule, line, start_byte, end_byte) for which it is never scored
+  unsafe_reason TEXT CHECK (json_valid(unsafe_reason)),
+  content_digest BLOB NOT NULL CHECK (length(content_digest) = 32),  -- content_hash as bytes
   composition_digest BLOB NOT NULL CHECK (length(composition_digest) = 16),  -- composition_hash as bytes
-  heading_path TEXT NOT NULL CHECK (json_valid(heading_path)),  -- headings above it, outermost first: a JSON array
+  headings TEXT NOT NULL CHECK (json_valid(headings)),  -- headings above it, outermost first: a JSON array
   text TEXT NOT NULL,  -- the lines, verbatim
-  chunk_id TEXT GENERATED ALWAYS AS (  -- document id : 16 hex digits of the content hash : repeat
-    lower(hex(document_digest)) || ':' || lower(hex(substr(content_digest, 1, 8))) || ':' || repeat
-  ) VIRTUAL,
+  -- id_in_document: its id without the document's
+  id_in_document TEXT GENERATED ALWAYS AS (lower(hex(substr(content_digest, 1, 8))) || ':' || repeat) VIRTUAL,
   content_hash TEXT GENERATED ALWAYS AS (lower(hex(content_digest))) VIRTUAL,  -- SHA-256 of text, hex
   -- composition_hash: of title, heading path and text: what is indexed
-  composition_hash TEXT GENERATED ALWAYS AS (lower(hex(composition_digest))) VIRTUAL,
-  -- unsafe_reason: the rule and place (an object: rule, line, start_byte, end_byte) for which it is never scored
-  unsafe_reason TEXT CHECK (json_valid(unsafe_reason))
+  composition_hash TEXT GENERATED ALWAYS AS (lower(hex(composition_digest))) VIRTUAL
 ) STRICT;
 
-CREATE UNIQUE INDEX chunks_by_document ON chunks (document_no, chunk_index);
+CREATE UNIQUE INDEX chunks_by_document ON chunk_rows (document_no, chunk_index);
 
-CREATE INDEX chunks_unsafe ON chunks (chunk_no) WHERE unsafe_reason IS NOT NULL;
+CREATE INDEX chunks_unsafe ON chunk_rows (chunk_no) WHERE unsafe_reason IS NOT NULL;
+
+-- View: a live chunk: whole lines of its document, verbatim.
+CREATE VIEW chunks AS
+SELECT
+  r.chunk_no,
+  r.document_no,
+  r.chunk_index,
+  r.start_line,
+  r.end_line,
+  r.start_byte,
+  r.start_byte + length(CAST(r.text AS BLOB)) AS end_byte,  -- behind its last byte; the last line's end is left out
+  r.token_count,
+  r.heading_only,
+  r.generation_added,
+  (SELECT d.document_digest FROM documents d WHERE d.document_no = r.document_no) AS document_digest,
+  r.content_digest,
+  r.repeat,
+  r.composition_digest,
+  -- heading_path: headings above it, outermost first: a JSON array
+  CASE r.under_title WHEN 0 THEN r.headings ELSE (
+    SELECT '[' || json_quote(d.title) || CASE r.headings WHEN '[]' THEN ']' ELSE ',' || substr(r.headings, 2) END
+    FROM documents d WHERE d.document_no = r.document_no
+  ) END AS heading_path,
+  r.text,
+  -- chunk_id: document id : 16 hex digits of the content hash : repeat
+  (SELECT d.document_id FROM documents d WHERE d.document_no = r.document_no) || ':' || r.id_in_document AS chunk_id,
+  r.content_hash,
+  r.composition_hash,
+  r.unsafe_reason
+FROM chunk_rows r;
 
 -- Something that was there: a document, or a chunk. Never its text.
 CREATE TABLE tombstones (

@@ -1,7 +1,11 @@
-//! `chunks`: the live chunks, verbatim.
+//! `chunk_rows`: the live chunks, verbatim. What others read is the view `chunks`, in which a chunk has its document's id,
+//! its whole heading path and its last byte as well.
+
+use std::borrow::Cow;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::classes::listed;
 use super::wire;
@@ -55,12 +59,34 @@ pub(super) fn parse_headings(json: &str, chunk_no: i64) -> Result<Vec<String>> {
     })
 }
 
-const COLUMNS: &str = "chunk_no, chunk_index, start_line, end_line, start_byte, end_byte, token_count, heading_only, \
-    generation_added, document_digest, content_digest, repeat, composition_digest, heading_path, unsafe_reason";
+/// The heading path as it is stored: whether its first heading is the document's title, and the headings but for that one.
+fn below_title<'a>(heading_path: &'a str, title: &str) -> (bool, Cow<'a, str>) {
+    let opening = format!("[{}", Value::from(title));
+    match heading_path.strip_prefix(&opening).map(|rest| (rest, rest.strip_prefix(','))) {
+        Some((_, Some(rest))) => (true, format!("[{rest}").into()),
+        Some(("]", None)) => (true, "[]".into()),
+        _ => (false, heading_path.into()),
+    }
+}
+
+/// The heading path of headings that stand below the document's title.
+fn under_title(title: &str, headings: &str) -> String {
+    let title = Value::from(title);
+    match headings.strip_prefix('[') {
+        Some("]") | None => format!("[{title}]"),
+        Some(rest) => format!("[{title},{rest}"),
+    }
+}
+
+const COLUMNS: &str = "c.chunk_no, c.chunk_index, c.start_line, c.end_line, c.start_byte, \
+    c.start_byte + octet_length(c.text), c.token_count, c.heading_only, c.generation_added, d.document_digest, \
+    c.content_digest, c.repeat, c.composition_digest, c.headings, c.unsafe_reason, c.under_title, d.title";
+
+const FROM: &str = "FROM chunk_rows c JOIN documents d USING (document_no)";
 
 /// The chunks of a document, in order.
 pub(crate) fn of_document(conn: &Connection, document_no: i64) -> Result<Vec<ChunkRow>> {
-    let sql = format!("SELECT {COLUMNS} FROM chunks WHERE document_no = ?1 ORDER BY chunk_index");
+    let sql = format!("SELECT {COLUMNS} {FROM} WHERE c.document_no = ?1 ORDER BY c.chunk_index");
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query([document_no])?;
     let mut chunks = Vec::new();
@@ -73,8 +99,8 @@ pub(crate) fn of_document(conn: &Connection, document_no: i64) -> Result<Vec<Chu
 /// The chunk of a document with this id.
 pub(crate) fn by_id(conn: &Connection, document_no: i64, id: ChunkId) -> Result<Option<ChunkRow>> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM chunks WHERE document_no = ?1 AND substr(content_digest, 1, 8) = ?2 AND repeat = ?3 \
-         AND document_digest = ?4"
+        "SELECT {COLUMNS} {FROM} WHERE c.document_no = ?1 AND substr(c.content_digest, 1, 8) = ?2 AND c.repeat = ?3 \
+         AND d.document_digest = ?4"
     );
     let mut statement = conn.prepare_cached(&sql)?;
     let mut rows = statement.query(params![document_no, id.content, id.repeat, id.document.as_bytes()])?;
@@ -83,54 +109,58 @@ pub(crate) fn by_id(conn: &Connection, document_no: i64, id: ChunkId) -> Result<
 
 /// The chunk with this number, its text, and the number of its document.
 pub(crate) fn by_number(conn: &Connection, chunk_no: i64) -> Result<(i64, ChunkRow, String)> {
-    let sql = format!("SELECT {COLUMNS}, document_no, text FROM chunks WHERE chunk_no = ?1");
+    let sql = format!("SELECT {COLUMNS}, c.document_no, c.text {FROM} WHERE c.chunk_no = ?1");
     let mut statement = conn.prepare_cached(&sql)?;
-    let found = statement.query_row([chunk_no], |row| Ok((row.get(15)?, read(row), row.get(16)?))).optional()?;
+    let found = statement.query_row([chunk_no], |row| Ok((row.get(17)?, read(row), row.get(18)?))).optional()?;
     let (document_no, row, text) = found.ok_or_else(|| missing(chunk_no))?;
     Ok((document_no, row?, text))
 }
 
 /// The chunk with this number, and the number of its document.
 pub(crate) fn row_by_number(conn: &Connection, chunk_no: i64) -> Result<(i64, ChunkRow)> {
-    let sql = format!("SELECT {COLUMNS}, document_no FROM chunks WHERE chunk_no = ?1");
+    let sql = format!("SELECT {COLUMNS}, c.document_no {FROM} WHERE c.chunk_no = ?1");
     let mut statement = conn.prepare_cached(&sql)?;
-    let found = statement.query_row([chunk_no], |row| Ok((row.get(15)?, read(row)))).optional()?;
+    let found = statement.query_row([chunk_no], |row| Ok((row.get(17)?, read(row)))).optional()?;
     let (document_no, row) = found.ok_or_else(|| missing(chunk_no))?;
     Ok((document_no, row?))
 }
 
 /// The number of the chunk's document and its place in it: what breaks ties and what filters look at.
 pub(crate) fn place(conn: &Connection, chunk_no: i64) -> Result<(i64, u32)> {
-    let mut statement = conn.prepare_cached("SELECT document_no, chunk_index FROM chunks WHERE chunk_no = ?1")?;
+    let mut statement = conn.prepare_cached("SELECT document_no, chunk_index FROM chunk_rows WHERE chunk_no = ?1")?;
     let found = statement.query_row([chunk_no], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
     found.ok_or_else(|| missing(chunk_no))
 }
 
 /// The digest of the title, headings and text that a chunk of a document was indexed with.
 pub(crate) fn composition(conn: &Connection, document_no: i64, id: ChunkId) -> Result<[u8; 16]> {
-    let sql = "SELECT composition_digest FROM chunks WHERE document_no = ?1 AND chunk_id = ?2";
-    let found =
-        conn.prepare_cached(sql)?.query_row(params![document_no, id.to_string()], |row| row.get(0)).optional()?;
+    let sql = "SELECT composition_digest FROM chunk_rows \
+               WHERE document_no = ?1 AND substr(content_digest, 1, 8) = ?2 AND repeat = ?3";
+    let found = conn
+        .prepare_cached(sql)?
+        .query_row(params![document_no, id.content, id.repeat], |row| row.get(0))
+        .optional()?;
     found.ok_or_else(|| Error::Damaged { detail: format!("chunk {id} is found and not stored") })
 }
 
 /// The text of a chunk.
 pub(crate) fn text(conn: &Connection, chunk_no: i64) -> Result<String> {
-    let mut statement = conn.prepare_cached("SELECT text FROM chunks WHERE chunk_no = ?1")?;
+    let mut statement = conn.prepare_cached("SELECT text FROM chunk_rows WHERE chunk_no = ?1")?;
     statement.query_row([chunk_no], |row| row.get(0)).optional()?.ok_or_else(|| missing(chunk_no))
 }
 
 /// The headings above a chunk, outermost first.
 pub(crate) fn headings(conn: &Connection, chunk_no: i64) -> Result<Vec<String>> {
-    let mut statement = conn.prepare_cached("SELECT heading_path FROM chunks WHERE chunk_no = ?1")?;
-    let json: Option<String> = statement.query_row([chunk_no], |row| row.get(0)).optional()?;
+    let sql = format!("SELECT c.headings, c.under_title, d.title {FROM} WHERE c.chunk_no = ?1");
+    let mut statement = conn.prepare_cached(&sql)?;
+    let json = statement.query_row([chunk_no], |row| heading_path(row, [0, 1, 2])).optional()?;
     parse_headings(&json.ok_or_else(|| missing(chunk_no))?, chunk_no)
 }
 
 /// The numbers of at most `limit` chunks that can be evidence, in the order of their hashes: a sample without a pattern,
 /// always the same.
 pub(crate) fn sample(conn: &Connection, limit: usize) -> Result<Vec<i64>> {
-    let sql = "SELECT chunk_no FROM chunks WHERE heading_only = 0 AND unsafe_reason IS NULL \
+    let sql = "SELECT chunk_no FROM chunk_rows WHERE heading_only = 0 AND unsafe_reason IS NULL \
                ORDER BY content_digest, chunk_no LIMIT ?1";
     let mut statement = conn.prepare_cached(sql)?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
@@ -138,12 +168,13 @@ pub(crate) fn sample(conn: &Connection, limit: usize) -> Result<Vec<i64>> {
     Ok(numbers.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Adds a chunk.
-pub(crate) fn insert(conn: &Connection, document_no: i64, row: &ChunkRow, text: &str) -> Result<()> {
-    let sql = "INSERT INTO chunks (chunk_no, document_no, chunk_index, start_line, end_line, start_byte, end_byte, \
-               token_count, heading_only, generation_added, document_digest, content_digest, repeat, \
-               composition_digest, heading_path, text, unsafe_reason) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+/// Adds a chunk to a document with this title.
+pub(crate) fn insert(conn: &Connection, document_no: i64, title: &str, row: &ChunkRow, text: &str) -> Result<()> {
+    let (is_under_title, headings) = below_title(&row.heading_path, title);
+    let sql = "INSERT INTO chunk_rows (chunk_no, document_no, chunk_index, start_line, end_line, start_byte, \
+               token_count, heading_only, generation_added, repeat, under_title, unsafe_reason, content_digest, \
+               composition_digest, headings, text) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)";
     conn.prepare_cached(sql)?.execute(params![
         row.chunk_no,
         document_no,
@@ -151,32 +182,30 @@ pub(crate) fn insert(conn: &Connection, document_no: i64, row: &ChunkRow, text: 
         row.span.start_line,
         row.span.end_line,
         row.span.start_byte,
-        row.span.end_byte,
         row.token_count,
         row.heading_only,
         row.generation_added,
-        row.document_id.as_bytes(),
-        row.content.as_bytes(),
         row.repeat,
-        row.composition,
-        row.heading_path,
-        text,
+        is_under_title,
         row.unsafe_reason,
+        row.content.as_bytes(),
+        row.composition,
+        headings,
+        text,
     ])?;
     Ok(())
 }
 
 /// Gives a chunk that stayed its new place, and the place for which it is unsafe; its text, composition and number are as they were.
 pub(crate) fn relocate(conn: &Connection, row: &ChunkRow) -> Result<()> {
-    let sql = "UPDATE chunks SET chunk_index = ?2, start_line = ?3, end_line = ?4, start_byte = ?5, end_byte = ?6, \
-               unsafe_reason = ?7 WHERE chunk_no = ?1";
+    let sql = "UPDATE chunk_rows SET chunk_index = ?2, start_line = ?3, end_line = ?4, start_byte = ?5, \
+               unsafe_reason = ?6 WHERE chunk_no = ?1";
     conn.prepare_cached(sql)?.execute(params![
         row.chunk_no,
         row.chunk_index,
         row.span.start_line,
         row.span.end_line,
         row.span.start_byte,
-        row.span.end_byte,
         row.unsafe_reason,
     ])?;
     Ok(())
@@ -184,20 +213,20 @@ pub(crate) fn relocate(conn: &Connection, row: &ChunkRow) -> Result<()> {
 
 /// Gives a chunk another number: its document is in another access class.
 pub(crate) fn renumber(conn: &Connection, chunk_no: i64, new: i64) -> Result<()> {
-    conn.prepare_cached("UPDATE chunks SET chunk_no = ?2 WHERE chunk_no = ?1")?.execute([chunk_no, new])?;
+    conn.prepare_cached("UPDATE chunk_rows SET chunk_no = ?2 WHERE chunk_no = ?1")?.execute([chunk_no, new])?;
     Ok(())
 }
 
 /// Takes the places of a document's chunks out of the way, so that [`relocate`] can give them out anew one by one.
 pub(crate) fn vacate(conn: &Connection, document_no: i64) -> Result<()> {
-    let sql = "UPDATE chunks SET chunk_index = -1 - chunk_index WHERE document_no = ?1";
+    let sql = "UPDATE chunk_rows SET chunk_index = -1 - chunk_index WHERE document_no = ?1";
     conn.prepare_cached(sql)?.execute([document_no])?;
     Ok(())
 }
 
 /// Removes a chunk.
 pub(crate) fn delete(conn: &Connection, chunk_no: i64) -> Result<()> {
-    conn.prepare_cached("DELETE FROM chunks WHERE chunk_no = ?1")?.execute([chunk_no])?;
+    conn.prepare_cached("DELETE FROM chunk_rows WHERE chunk_no = ?1")?.execute([chunk_no])?;
     Ok(())
 }
 
@@ -213,9 +242,18 @@ fn read(row: &Row<'_>) -> Result<ChunkRow> {
         content: Digest::from_bytes(row.get(10)?),
         repeat: row.get(11)?,
         composition: row.get(12)?,
-        heading_path: row.get(13)?,
+        heading_path: heading_path(row, [13, 15, 16])?,
         unsafe_reason: row.get(14)?,
     })
+}
+
+/// The heading path, of the columns `headings`, `under_title` and the document's `title`.
+pub(super) fn heading_path(row: &Row<'_>, [headings, is_under_title, title]: [usize; 3]) -> rusqlite::Result<String> {
+    if row.get(is_under_title)? {
+        Ok(under_title(row.get_ref(title)?.as_str()?, row.get_ref(headings)?.as_str()?))
+    } else {
+        row.get(headings)
+    }
 }
 
 fn missing(chunk_no: i64) -> Error {
@@ -225,6 +263,9 @@ fn missing(chunk_no: i64) -> Error {
 /// How many chunks are live in these access classes.
 pub(crate) fn count_in(conn: &Connection, classes: &[i64]) -> Result<u64> {
     let sql = "SELECT count(*) FROM json_each(?1) k CROSS JOIN documents d ON d.class_no = k.value \
-               CROSS JOIN chunks c USING (document_no)";
+               CROSS JOIN chunk_rows c USING (document_no)";
     Ok(conn.prepare_cached(sql)?.query_row([listed(classes)], |row| row.get(0))?)
 }
+
+#[cfg(test)]
+mod tests;

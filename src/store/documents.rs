@@ -38,8 +38,8 @@ pub(crate) struct DocumentRow {
     pub record_hash: Digest,
 }
 
-const COLUMNS: &str = "d.document_id, d.source_no, s.source_id, d.path, d.title, d.lang, d.revision, d.content_hash, \
-    d.size_bytes, d.lines, d.front_matter, d.generation_added, d.generation_updated, d.record_hash, d.document_no, d.trust, \
+const COLUMNS: &str = "d.document_digest, d.source_no, s.source_id, d.path, d.title, d.lang, d.revision, d.content_digest, \
+    d.size_bytes, d.lines, d.front_matter, d.generation_added, d.generation_updated, d.record_digest, d.document_no, d.trust, \
     d.class_no, d.class_generation";
 
 const FROM: &str = "FROM documents d JOIN sources s USING (source_no)";
@@ -61,15 +61,14 @@ pub(crate) struct StoredDocument {
 
 /// All documents of a source, by path.
 pub(crate) fn manifest(conn: &Connection, source_no: i64) -> Result<Vec<StoredDocument>> {
-    let sql = "SELECT document_no, path, content_hash, size_bytes, mtime_ns, ctime_ns, inode, class_no FROM documents \
+    let sql = "SELECT document_no, path, content_digest, size_bytes, mtime_ns, ctime_ns, inode, class_no FROM documents \
                WHERE source_no = ?1 ORDER BY path";
     let mut statement = conn.prepare_cached(sql)?;
     let mut rows = statement.query([source_no])?;
     let mut manifest = Vec::new();
     while let Some(row) = rows.next()? {
         let path: String = row.get(1)?;
-        let content_hash = row.get_ref(2)?.as_str().ok().and_then(Digest::parse);
-        let content_hash = content_hash.ok_or_else(|| damaged(&path, "content_hash"))?;
+        let content_hash = Digest::from_bytes(row.get(2)?);
         let stamps = match (row.get(4)?, row.get(5)?, row.get(6)?) {
             (Some(mtime_ns), Some(ctime_ns), Some(inode)) => {
                 Some(Stamps { size: row.get(3)?, mtime_ns, ctime_ns, inode })
@@ -124,24 +123,24 @@ pub(crate) fn place(conn: &Connection, document_no: i64) -> Result<Place> {
 
 /// Adds a document and returns its number.
 pub(crate) fn insert(conn: &Connection, row: &DocumentRow, stamps: Option<Stamps>) -> Result<i64> {
-    let sql = "INSERT INTO documents (document_id, source_no, path, title, lang, revision, content_hash, size_bytes, \
-               lines, front_matter, generation_added, generation_updated, record_hash, mtime_ns, ctime_ns, inode, trust, \
+    let sql = "INSERT INTO documents (document_digest, source_no, path, title, lang, revision, content_digest, size_bytes, \
+               lines, front_matter, generation_added, generation_updated, record_digest, mtime_ns, ctime_ns, inode, trust, \
                class_no, class_generation) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
     conn.prepare_cached(sql)?.execute(params![
-        row.document_id.to_string(),
+        row.document_id.as_bytes(),
         row.source_no,
         row.path,
         row.title,
         row.lang,
         row.revision,
-        row.content_hash.to_string(),
+        row.content_hash.as_bytes(),
         row.size_bytes,
         row.lines,
         row.front_matter,
         row.generation_added,
         row.generation_updated,
-        row.record_hash.to_string(),
+        row.record_hash.as_bytes(),
         stamps.map(|stamps| stamps.mtime_ns),
         stamps.map(|stamps| stamps.ctime_ns),
         stamps.map(|stamps| stamps.inode),
@@ -155,20 +154,20 @@ pub(crate) fn insert(conn: &Connection, row: &DocumentRow, stamps: Option<Stamps
 /// Replaces all that can change of a document. Path and class, which indexes are in order of, seldom do: they have a
 /// statement of their own, that writes nothing where they are the same.
 pub(crate) fn update(conn: &Connection, document_no: i64, row: &DocumentRow, stamps: Option<Stamps>) -> Result<()> {
-    let sql = "UPDATE documents SET title = ?2, lang = ?3, revision = ?4, content_hash = ?5, size_bytes = ?6, \
-               lines = ?7, front_matter = ?8, generation_updated = ?9, record_hash = ?10, mtime_ns = ?11, \
+    let sql = "UPDATE documents SET title = ?2, lang = ?3, revision = ?4, content_digest = ?5, size_bytes = ?6, \
+               lines = ?7, front_matter = ?8, generation_updated = ?9, record_digest = ?10, mtime_ns = ?11, \
                ctime_ns = ?12, inode = ?13, trust = ?14, class_generation = ?15 WHERE document_no = ?1";
     conn.prepare_cached(sql)?.execute(params![
         document_no,
         row.title,
         row.lang,
         row.revision,
-        row.content_hash.to_string(),
+        row.content_hash.as_bytes(),
         row.size_bytes,
         row.lines,
         row.front_matter,
         row.generation_updated,
-        row.record_hash.to_string(),
+        row.record_hash.as_bytes(),
         stamps.map(|stamps| stamps.mtime_ns),
         stamps.map(|stamps| stamps.ctime_ns),
         stamps.map(|stamps| stamps.inode),
@@ -204,25 +203,20 @@ pub(crate) fn delete(conn: &Connection, document_no: i64) -> Result<()> {
 
 fn read(row: &Row<'_>) -> Result<DocumentRow> {
     let path: String = row.get(3)?;
-    let digest = |index: usize, column: &str| -> Result<Digest> {
-        let hex: String = row.get(index)?;
-        Digest::parse(&hex).ok_or_else(|| damaged(&path, column))
-    };
-    let id: String = row.get(0)?;
     Ok(DocumentRow {
-        document_id: DocumentId::parse(&id).ok_or_else(|| damaged(&path, "document_id"))?,
+        document_id: DocumentId::from_bytes(row.get(0)?),
         source_no: row.get(1)?,
         source_id: row.get(2)?,
         title: row.get(4)?,
         lang: row.get(5)?,
         revision: row.get(6)?,
-        content_hash: digest(7, "content_hash")?,
+        content_hash: Digest::from_bytes(row.get(7)?),
         size_bytes: row.get(8)?,
         lines: row.get(9)?,
         front_matter: row.get(10)?,
         generation_added: row.get(11)?,
         generation_updated: row.get(12)?,
-        record_hash: digest(13, "record_hash")?,
+        record_hash: Digest::from_bytes(row.get(13)?),
         trust: row.get(15)?,
         class_no: row.get::<_, Option<i64>>(16)?.ok_or_else(|| damaged(&path, "class_no"))?,
         class_generation: row.get(17)?,
@@ -238,12 +232,12 @@ fn damaged(path: &str, column: &str) -> Error {
 /// costs what an unknown id costs.
 pub(crate) fn visible(conn: &Connection, classes: &[i64], id: DocumentId) -> Result<Option<(i64, DocumentRow)>> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM json_each(?1) k CROSS JOIN documents d ON d.class_no = k.value AND d.document_id = ?2 \
+        "SELECT {COLUMNS} FROM json_each(?1) k CROSS JOIN documents d ON d.class_no = k.value AND d.document_digest = ?2 \
          CROSS JOIN sources s USING (source_no)"
     );
     let mut statement = conn.prepare_cached(&sql)?;
     let read = |row: &Row<'_>| Ok((row.get(14)?, read(row)));
-    let row = statement.query_row(params![listed(classes), id.to_string()], read).optional()?;
+    let row = statement.query_row(params![listed(classes), id.as_bytes()], read).optional()?;
     row.map(|(number, row)| Ok((number, row?))).transpose()
 }
 

@@ -81,12 +81,12 @@ pub(crate) fn delete(conn: &Connection, document_no: i64) -> Result<()> {
 /// How many documents have unsafe chunks. Left to itself, SQLite takes the index that is in order of document, and looks
 /// at every chunk of the store.
 pub(crate) fn unsafe_documents(conn: &Connection) -> Result<u64> {
-    let sql = "SELECT count(DISTINCT document_no) FROM chunks INDEXED BY chunks_unsafe WHERE unsafe_reason IS NOT NULL";
+    let sql = "SELECT count(DISTINCT document_no) FROM chunk_rows INDEXED BY chunks_unsafe WHERE unsafe_reason IS NOT NULL";
     Ok(conn.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
 /// The unsafe chunks of some access classes: a range of numbers each.
-const UNSAFE_CHUNKS: &str = "FROM json_each(?1) k CROSS JOIN chunks c INDEXED BY chunks_unsafe \
+const UNSAFE_CHUNKS: &str = "FROM json_each(?1) k CROSS JOIN chunk_rows c INDEXED BY chunks_unsafe \
     ON c.unsafe_reason IS NOT NULL AND c.chunk_no >= k.value << 32 AND c.chunk_no < (k.value + 1) << 32";
 
 /// How many documents of these access classes have unsafe chunks.

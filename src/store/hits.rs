@@ -6,10 +6,11 @@ use super::{chunks, documents};
 use crate::error::{Error, Result};
 use crate::model::{ChunkId, Digest, DocumentId, Span};
 
-const PLACE: &str = "SELECT d.path, s.source_id, c.chunk_index FROM chunks c \
+const PLACE: &str = "SELECT d.path, s.source_id, c.chunk_index FROM chunk_rows c \
     CROSS JOIN documents d USING (document_no) CROSS JOIN sources s USING (source_no) WHERE c.chunk_no = ?1";
-const HIT: &str = "SELECT c.document_digest, c.content_digest, c.repeat, c.start_line, c.end_line, c.start_byte, \
-    c.end_byte, c.heading_path, c.text, d.document_id, d.path, d.title, s.source_id FROM chunks c \
+const HIT: &str = "SELECT d.document_digest, c.content_digest, c.repeat, c.start_line, c.end_line, c.start_byte, \
+    c.start_byte + octet_length(c.text), c.headings, c.under_title, d.title, c.text, d.path, s.source_id \
+    FROM chunk_rows c \
     CROSS JOIN documents d USING (document_no) CROSS JOIN sources s USING (source_no) WHERE c.chunk_no = ?1";
 
 /// A chunk as it is shown.
@@ -70,20 +71,17 @@ impl<'c> HitReader<'c> {
 }
 
 fn read(row: &Row<'_>, chunk_no: i64) -> Result<HitRow> {
+    let document_id = DocumentId::from_bytes(row.get(0)?);
     let content_hash = Digest::from_bytes(row.get(1)?);
-    let path: String = row.get(10)?;
-    let document_id = row.get_ref(9)?.as_str().ok().and_then(DocumentId::parse);
-    let document_id = document_id
-        .ok_or_else(|| Error::Damaged { detail: format!("documents.document_id of {path} can't be read") })?;
     Ok(HitRow {
-        chunk_id: ChunkId::new(DocumentId::from_bytes(row.get(0)?), &content_hash, row.get(2)?),
+        chunk_id: ChunkId::new(document_id, &content_hash, row.get(2)?),
         document_id,
         source_id: row.get(12)?,
-        path,
-        title: row.get(11)?,
+        path: row.get(11)?,
+        title: row.get(9)?,
         span: Span { start_line: row.get(3)?, end_line: row.get(4)?, start_byte: row.get(5)?, end_byte: row.get(6)? },
-        heading_path: chunks::parse_headings(row.get_ref(7)?.as_str().unwrap_or_default(), chunk_no)?,
-        text: row.get(8)?,
+        heading_path: chunks::parse_headings(&chunks::heading_path(row, [7, 8, 9])?, chunk_no)?,
+        text: row.get(10)?,
         content_hash,
     })
 }

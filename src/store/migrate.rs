@@ -10,6 +10,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0001_store.sql"),
     include_str!("../../migrations/0002_evidence.sql"),
     include_str!("../../migrations/0003_access.sql"),
+    include_str!("../../migrations/0004_compact.sql"),
 ];
 
 /// The schema version that this build works on.

@@ -251,7 +251,8 @@ impl<'a> Publication<'a> {
                 Fate::Reindexed { .. } | Fate::Added => {
                     let range = usize::try_from(row.span.start_byte).unwrap_or(usize::MAX)
                         ..usize::try_from(row.span.end_byte).unwrap_or(usize::MAX);
-                    chunks::insert(tx, document_no, row, document.text.get(range).unwrap_or_default())?;
+                    let text = document.text.get(range).unwrap_or_default();
+                    chunks::insert(tx, document_no, &document.row.title, row, text)?;
                 }
             }
         }

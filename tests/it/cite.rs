@@ -68,8 +68,8 @@ fn a_file_that_changed_is_compared_line_by_line(
 }
 
 #[rstest]
-#[case::text("UPDATE chunks SET text = replace(text, '30', '90') WHERE text LIKE '%30%'", "page.md#L6-L6")]
-#[case::place("UPDATE chunks SET start_line = start_line + 1, end_line = end_line + 1", "page.md#L6-L6")]
+#[case::text("UPDATE chunk_rows SET text = replace(text, '30', '90') WHERE text LIKE '%30%'", "page.md#L6-L6")]
+#[case::place("UPDATE chunk_rows SET start_line = start_line + 1, end_line = end_line + 1", "page.md#L6-L6")]
 #[case::lines("UPDATE documents SET lines = 4294967295", "page.md#L1-L4294967295")]
 fn tampered_lines_are_never_current(#[case] sql: &str, #[case] reference: &str) {
     let place = Place::new();
@@ -84,7 +84,7 @@ fn a_tampered_chunk_is_never_current() {
         place.store.search(&Principal::operator(), &SearchRequest::new("within 30 days")).expect("it searches").hits;
     let id = hits[0].chunk_id.to_string();
     assert_eq!(place.cite(&id).expect("it is a chunk").status, CiteStatus::Current);
-    place.tamper("UPDATE chunks SET text = replace(text, '30', '90') WHERE text LIKE '%30%'");
+    place.tamper("UPDATE chunk_rows SET text = replace(text, '30', '90') WHERE text LIKE '%30%'");
     assert_eq!(place.cite(&id).map_err(|error| error.code()), Err("damaged"));
 }
 

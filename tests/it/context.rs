@@ -247,19 +247,16 @@ fn a_store_without_its_sources_needs_a_word() {
 }
 
 #[rstest]
-#[case::text("UPDATE chunks SET text = replace(text, '90', '30')", "integrity")]
+#[case::text("UPDATE chunk_rows SET text = replace(text, '90', '30')", "integrity")]
 #[case::heading(
-    "UPDATE chunks SET heading_path = '[\"Keys rotate by themselves\"]' WHERE text LIKE '%90%'",
+    "UPDATE chunk_rows SET (under_title, headings) = (0, '[\"Keys rotate by themselves\"]') WHERE text LIKE '%90%'",
     "integrity"
 )]
-#[case::no_heading("UPDATE chunks SET heading_path = '[]' WHERE text LIKE '%90%'", "integrity")]
+#[case::no_heading("UPDATE chunk_rows SET (under_title, headings) = (0, '[]') WHERE text LIKE '%90%'", "integrity")]
 #[case::title("UPDATE documents SET title = 'Keys rotate by themselves' WHERE path = 'keys.md'", "integrity")]
-#[case::bytes("UPDATE chunks SET start_byte = start_byte + 1 WHERE text LIKE '%90%'", "integrity")]
-#[case::lines("UPDATE chunks SET end_line = end_line + 1 WHERE text LIKE '%90%'", "integrity")]
-#[case::document(
-    "UPDATE documents SET content_hash = replace(hex(zeroblob(32)), '0', 'a') WHERE path = 'keys.md'",
-    "source_changed"
-)]
+#[case::bytes("UPDATE chunk_rows SET start_byte = start_byte + 1 WHERE text LIKE '%90%'", "integrity")]
+#[case::lines("UPDATE chunk_rows SET end_line = end_line + 1 WHERE text LIKE '%90%'", "integrity")]
+#[case::document("UPDATE documents SET content_digest = zeroblob(32) WHERE path = 'keys.md'", "source_changed")]
 fn a_tampered_row_is_no_evidence(#[case] sql: &str, #[case] code: &str) {
     let place = Place::new();
     place.tamper(sql);
@@ -273,7 +270,7 @@ fn a_tampered_row_is_no_evidence(#[case] sql: &str, #[case] code: &str) {
 #[test]
 fn tampered_text_is_refused_also_without_its_source() {
     let place = Place::new();
-    place.tamper("UPDATE chunks SET text = replace(text, '90', '30')");
+    place.tamper("UPDATE chunk_rows SET text = replace(text, '90', '30')");
     fs::rename(place.folder.path().join("docs"), place.folder.path().join("gone")).expect("it moves");
     let request = ContextRequest { allow_unverified_source: true, ..ContextRequest::new(QUERY) };
     let evidence = place.store.context(&OPERATOR, &request).expect("it is a request");

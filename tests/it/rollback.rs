@@ -114,7 +114,7 @@ fn other_copies_and_generations_are_refused() {
     assert_eq!(code(1, Some("other.db")), "backup_does_not_fit");
     // A copy that somebody changed.
     let conn = rusqlite::Connection::open(world.path().join("one.db")).unwrap();
-    conn.execute_batch("UPDATE chunks SET text = replace(text, '90 days', '10 days')").unwrap();
+    conn.execute_batch("UPDATE chunk_rows SET text = replace(text, '90 days', '10 days')").unwrap();
     drop(conn);
     assert_eq!(code(1, Some("one.db")), "damaged");
     assert_eq!(store.log(&Principal::operator(), None).unwrap().len(), 3);

@@ -151,7 +151,7 @@ fn a_store_is_its_owners_and_complete_from_the_start() {
     assert!(
         listed.iter().all(|name| { fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o077 == 0 })
     );
-    assert_eq!(Store::migrate(&path).unwrap(), (3, 3));
+    assert_eq!(Store::migrate(&path).unwrap(), (4, 4));
 }
 
 #[rstest]
@@ -201,7 +201,8 @@ fn sql_reads_and_nothing_else() {
     let before = Content::of(&store);
     for sql in [
         "DELETE FROM chunks",
-        "UPDATE chunks SET text = ''",
+        "DELETE FROM chunk_rows",
+        "UPDATE chunk_rows SET text = ''",
         "PRAGMA user_version = 5",
         "PRAGMA journal_mode = DELETE",
         "ATTACH ':memory:' AS other",
@@ -277,7 +278,7 @@ fn older_store(folder: &Path, version: i64) -> Store {
     let path = folder.join("old.db");
     let dump = format!("{}/fixtures/db/v{version}.sql", env!("CARGO_MANIFEST_DIR"));
     sqlite(&path, &fs::read_to_string(dump).unwrap());
-    assert_eq!(Store::migrate(&path).unwrap(), (version, 3));
+    assert_eq!(Store::migrate(&path).unwrap(), (version, 4));
     Store::open(&path).unwrap()
 }
 
@@ -285,6 +286,7 @@ fn older_store(folder: &Path, version: i64) -> Store {
 #[case(1)]
 #[case(2)]
 #[case(3)]
+#[case(4)]
 fn an_older_tools_store_opens_searches_and_migrates(#[case] version: i64) {
     let folder = tempfile::tempdir().unwrap();
     let store = older_store(folder.path(), version);

@@ -257,8 +257,11 @@ fn a_moved_finding_moves_the_reason_and_nothing_else() {
 }
 
 #[rstest]
-#[case("UPDATE chunks SET unsafe_reason = NULL WHERE unsafe_reason IS NOT NULL", "its row, one of its chunks' rows")]
-#[case("UPDATE chunks SET unsafe_reason = '{}' WHERE unsafe_reason IS NULL", "its row, one of its chunks' rows")]
+#[case(
+    "UPDATE chunk_rows SET unsafe_reason = NULL WHERE unsafe_reason IS NOT NULL",
+    "its row, one of its chunks' rows"
+)]
+#[case("UPDATE chunk_rows SET unsafe_reason = '{}' WHERE unsafe_reason IS NULL", "its row, one of its chunks' rows")]
 #[case("UPDATE documents SET trust = 'reviewed'", "its row, one of its chunks' rows")]
 #[case("DELETE FROM unsafe_findings", "its row, one of its chunks' rows or a finding")]
 #[case("UPDATE unsafe_findings SET start_line = 3", "its row, one of its chunks' rows or a finding")]

@@ -300,7 +300,7 @@ fn a_source_that_can_t_be_read_is_stale_unless_that_is_allowed() {
 fn tampered_text_has_no_integrity() {
     let case = Case::new();
     let label = case.label("45 days").to_owned();
-    case.tamper("UPDATE chunks SET text = replace(text, '45', '54') WHERE text LIKE '%45 days%'");
+    case.tamper("UPDATE chunk_rows SET text = replace(text, '45', '54') WHERE text LIKE '%45 days%'");
     let claim = WINDOW.replace("45", "54");
     let quote = WINDOW_QUOTE.replace("45", "54");
     assert_eq!(verdict(&case.judge(&claim, &label, Some(&quote))), Verdict::Integrity);

@@ -74,10 +74,11 @@ fn a_hit_that_was_tampered_with_is_none(#[case] sql: &str) {
      (SELECT source_no FROM sources WHERE source_id = 'boss'))
      WHERE source_no = (SELECT source_no FROM sources WHERE source_id = 'docs')"
 )]
-#[case::a_chunk_that_is_unsafe("UPDATE chunks SET unsafe_reason = '{}'")]
-#[case::a_chunk_with_other_headings("UPDATE chunks SET heading_path = '[\"Nonsense\"]'")]
-#[case::a_chunk_with_another_text("UPDATE chunks SET text = replace(text, '90', '91')")]
-#[case::a_document_with_another_hash("UPDATE documents SET content_hash = printf('%064d', 0)")]
+#[case::a_chunk_that_is_unsafe("UPDATE chunk_rows SET unsafe_reason = '{}'")]
+#[case::a_chunk_with_other_headings("UPDATE chunk_rows SET (under_title, headings) = (0, '[\"Nonsense\"]')")]
+#[case::a_chunk_below_another_title("UPDATE documents SET title = 'Nonsense'")]
+#[case::a_chunk_with_another_text("UPDATE chunk_rows SET text = replace(text, '90', '91')")]
+#[case::a_document_with_another_hash("UPDATE documents SET content_digest = zeroblob(32)")]
 fn a_chunk_that_is_not_what_was_shown_is_no_hit(#[case] sql: &str) {
     let (desk, _) = tampered(sql);
     // The store may also be found damaged.
