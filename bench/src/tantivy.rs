@@ -8,7 +8,6 @@ use ::tantivy::collector::TopDocs;
 use ::tantivy::indexer::NoMergePolicy;
 use ::tantivy::query::{BooleanQuery, Occur, Query, TermQuery};
 use ::tantivy::schema::{Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions, Value};
-use ::tantivy::store::Compressor;
 use ::tantivy::tokenizer::{Language, LowerCaser, RemoveLongFilter, Stemmer, StopWordFilter, TextAnalyzer};
 use ::tantivy::{Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, TantivyDocument, Term};
 use words::Words;
@@ -24,7 +23,7 @@ const LONGEST_WORD: usize = 40;
 const MEMORY: usize = 200_000_000;
 
 /// An index with one field for heading path and text: words in lower case and stemmed as English, pairs of
-/// characters of scripts without blanks, frequencies but no positions, text stored as it is. Queries leave stop
+/// characters of scripts without blanks, frequencies but no positions, text stored as tantivy does by default (LZ4). Queries leave stop
 /// words out, as ragdb's do.
 pub struct Tantivy {
     folder: PathBuf,
@@ -128,7 +127,6 @@ impl Peer for Tantivy {
         }
         std::fs::create_dir_all(&self.folder)?;
         let settings = IndexSettings {
-            docstore_compression: Compressor::None,
             docstore_compress_dedicated_thread: false,
             ..IndexSettings::default()
         };
