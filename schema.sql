@@ -78,7 +78,7 @@ CREATE TABLE documents (
   content_hash TEXT GENERATED ALWAYS AS (lower(hex(content_digest))) VIRTUAL,  -- SHA-256 of the file, hex
   size_bytes INTEGER NOT NULL,  -- of the file
   lines INTEGER NOT NULL,  -- of the file
-  front_matter TEXT CHECK (json_valid(front_matter)),  -- as a JSON object; NULL where there is none
+  front_matter TEXT CHECK (front_matter IS NULL OR json_valid(front_matter)),  -- as a JSON object; NULL where there is none
   generation_added INTEGER NOT NULL REFERENCES generations (generation),  -- the generation that brought it
   -- generation_updated: the generation that last changed it or its chunks
   generation_updated INTEGER NOT NULL REFERENCES generations (generation),
@@ -112,10 +112,10 @@ CREATE TABLE chunk_rows (
   -- under_title: 1: the outermost heading above it is the document's title, and `headings` begins below it
   under_title INTEGER NOT NULL CHECK (under_title IN (0, 1)),
   -- unsafe_reason: the rule and place (an object: rule, line, start_byte, end_byte) for which it is never scored
-  unsafe_reason TEXT CHECK (json_valid(unsafe_reason)),
+  unsafe_reason TEXT CHECK (unsafe_reason IS NULL OR json_valid(unsafe_reason)),
   content_digest BLOB NOT NULL CHECK (length(content_digest) = 32),  -- content_hash as bytes
   composition_digest BLOB NOT NULL CHECK (length(composition_digest) = 16),  -- composition_hash as bytes
-  headings TEXT NOT NULL CHECK (json_valid(headings)),  -- headings above it, outermost first: a JSON array
+  headings TEXT NOT NULL CHECK (json_valid(headings) AND substr(headings, 1, 1) = '['),  -- headings above it, outermost first: a JSON array
   text TEXT NOT NULL,  -- the lines, verbatim
   -- id_in_document: its id without the document's
   id_in_document TEXT GENERATED ALWAYS AS (lower(hex(substr(content_digest, 1, 8))) || ':' || repeat) VIRTUAL,

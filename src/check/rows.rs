@@ -87,7 +87,7 @@ fn repeats(chunks: &[ChunkRow], findings: &mut Findings) {
     }
 }
 
-/// Texts have their hashes.
+/// Texts have their hashes, and lie in their files.
 pub(super) fn chunks(conn: &Connection, findings: &mut Findings) -> Result<()> {
     store::documents::for_each(conn, |number, document| {
         for chunk in store::chunks::of_document(conn, number)? {
@@ -96,6 +96,9 @@ pub(super) fn chunks(conn: &Connection, findings: &mut Findings) -> Result<()> {
             let text = store::chunks::text(conn, chunk.chunk_no)?;
             findings.expect(Digest::of(&text) == chunk.content, || {
                 format!("{}: its text does not have its content hash", place())
+            });
+            findings.expect(chunk.span.end_byte <= document.size_bytes, || {
+                format!("{}: it ends behind the end of its file", place())
             });
             let composition = record::composition(&document.title, &chunk.heading_path, &text);
             findings.expect(composition == chunk.composition, || {

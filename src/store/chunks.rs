@@ -69,17 +69,18 @@ fn below_title<'a>(heading_path: &'a str, title: &str) -> (bool, Cow<'a, str>) {
     }
 }
 
-/// The heading path of headings that stand below the document's title.
+/// The heading path of headings that stand below the document's title; what is no array stays as it is.
 fn under_title(title: &str, headings: &str) -> String {
     let title = Value::from(title);
     match headings.strip_prefix('[') {
-        Some("]") | None => format!("[{title}]"),
+        Some("]") => format!("[{title}]"),
         Some(rest) => format!("[{title},{rest}"),
+        None => headings.to_owned(),
     }
 }
 
 const COLUMNS: &str = "c.chunk_no, c.chunk_index, c.start_line, c.end_line, c.start_byte, \
-    c.start_byte + octet_length(c.text), c.token_count, c.heading_only, c.generation_added, d.document_digest, \
+    octet_length(c.text), c.token_count, c.heading_only, c.generation_added, d.document_digest, \
     c.content_digest, c.repeat, c.composition_digest, c.headings, c.unsafe_reason, c.under_title, d.title";
 
 const FROM: &str = "FROM chunk_rows c JOIN documents d USING (document_no)";
@@ -234,7 +235,7 @@ fn read(row: &Row<'_>) -> Result<ChunkRow> {
     Ok(ChunkRow {
         chunk_no: row.get(0)?,
         chunk_index: row.get(1)?,
-        span: Span { start_line: row.get(2)?, end_line: row.get(3)?, start_byte: row.get(4)?, end_byte: row.get(5)? },
+        span: span(row, 2)?,
         token_count: row.get(6)?,
         heading_only: row.get(7)?,
         generation_added: row.get(8)?,
@@ -245,6 +246,13 @@ fn read(row: &Row<'_>) -> Result<ChunkRow> {
         heading_path: heading_path(row, [13, 15, 16])?,
         unsafe_reason: row.get(14)?,
     })
+}
+
+/// The place of a chunk: from this column on its first line, its last line, its first byte and the length of its text.
+pub(super) fn span(row: &Row<'_>, first: usize) -> rusqlite::Result<Span> {
+    let (start_byte, length): (u64, u64) = (row.get(first + 2)?, row.get(first + 3)?);
+    let end_byte = start_byte.saturating_add(length);
+    Ok(Span { start_line: row.get(first)?, end_line: row.get(first + 1)?, start_byte, end_byte })
 }
 
 /// The heading path, of the columns `headings`, `under_title` and the document's `title`.

@@ -9,7 +9,7 @@ use crate::model::{ChunkId, Digest, DocumentId, Span};
 const PLACE: &str = "SELECT d.path, s.source_id, c.chunk_index FROM chunk_rows c \
     CROSS JOIN documents d USING (document_no) CROSS JOIN sources s USING (source_no) WHERE c.chunk_no = ?1";
 const HIT: &str = "SELECT d.document_digest, c.content_digest, c.repeat, c.start_line, c.end_line, c.start_byte, \
-    c.start_byte + octet_length(c.text), c.headings, c.under_title, d.title, c.text, d.path, s.source_id \
+    octet_length(c.text), c.headings, c.under_title, d.title, c.text, d.path, s.source_id \
     FROM chunk_rows c \
     CROSS JOIN documents d USING (document_no) CROSS JOIN sources s USING (source_no) WHERE c.chunk_no = ?1";
 
@@ -79,7 +79,7 @@ fn read(row: &Row<'_>, chunk_no: i64) -> Result<HitRow> {
         source_id: row.get(12)?,
         path: row.get(11)?,
         title: row.get(9)?,
-        span: Span { start_line: row.get(3)?, end_line: row.get(4)?, start_byte: row.get(5)?, end_byte: row.get(6)? },
+        span: chunks::span(row, 3)?,
         heading_path: chunks::parse_headings(&chunks::heading_path(row, [7, 8, 9])?, chunk_no)?,
         text: row.get(10)?,
         content_hash,

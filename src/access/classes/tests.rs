@@ -35,11 +35,11 @@ fn document(tx: &Connection, source_no: i64, path: &str, class_no: i64) {
          '{zeros}', 0);"
     ))
     .unwrap();
-    let sql = "INSERT INTO documents (document_id, source_no, path, title, lang, revision, content_hash, size_bytes, \
-               lines, generation_added, generation_updated, record_hash, class_no) \
+    let sql = "INSERT INTO documents (document_digest, source_no, path, title, lang, revision, content_digest, size_bytes, \
+               lines, generation_added, generation_updated, record_digest, class_no) \
                VALUES (?1, ?2, ?3, '', '', 1, ?4, 0, 0, 1, 1, ?4, ?5)";
-    let id = DocumentId::new("docs", path).to_string();
-    tx.execute(sql, (id, source_no, path, zeros, class_no)).unwrap();
+    let id = DocumentId::new("docs", path);
+    tx.execute(sql, (id.as_bytes(), source_no, path, [0; 32], class_no)).unwrap();
 }
 
 fn key(source_id: &str, groups: Option<&[&str]>) -> ClassKey {

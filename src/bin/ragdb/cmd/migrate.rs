@@ -31,7 +31,8 @@ pub fn run(_args: &MigrateArgs, context: &mut Context) -> Result<Outcome, Stop> 
 impl View for MigrateView {
     fn text(&self, screen: &mut Screen<'_>) -> io::Result<()> {
         if self.migrated {
-            writeln!(screen.out, "schema: version {} to {}", self.schema_version_before, self.schema_version_after)
+            writeln!(screen.out, "schema: version {} to {}", self.schema_version_before, self.schema_version_after)?;
+            writeln!(screen.out, "`ragdb optimize` gives back what the old tables took of the file")
         } else {
             writeln!(screen.out, "schema: version {} is current; nothing to do", self.schema_version_after)
         }
