@@ -11,18 +11,23 @@ const PAGE: i64 = signed(LENGTHS_PER_PAGE);
 const PAGES_OF_CLASS: i64 = (first_chunk(1) + PAGE - 1) / PAGE;
 /// The most pages that are read beyond the one asked for, when a query asks for one after another.
 const MOST_AHEAD: usize = 15;
-/// Slots of pages that were not read, and of pages that hold no live chunk and so have no row.
-const UNREAD: u32 = 0;
-const ABSENT: u32 = u32::MAX;
+
+/// What is known of a page.
+#[derive(Clone)]
+enum Page {
+    Unread,
+    /// It holds no live chunk and so has no row.
+    Absent,
+    /// Its bytes, in a place of their own: a list of them all would be copied as it grows.
+    Read(Box<LengthsPage>),
+}
 
 /// The lengths of a range of chunks.
 pub(crate) struct Lengths {
     first_page: i64,
     /// Where the range's first chunk stands in its page.
     offset: usize,
-    /// For each page [`UNREAD`], [`ABSENT`], or its place in `bytes` (in pages) plus 1.
-    slots: Vec<u32>,
-    bytes: Vec<u8>,
+    pages: Vec<Page>,
     /// The page after the last one read, and how many to read ahead if it is the next one asked for.
     expected: usize,
     ahead: usize,
@@ -32,7 +37,7 @@ impl Lengths {
     /// Lengths from `first_chunk` on, each page to be read when [`Lengths::get`] first asks for it.
     pub(crate) fn on_demand(first_chunk: i64) -> Self {
         let (first_page, offset) = place(first_chunk);
-        Self { first_page, offset, slots: Vec::new(), bytes: Vec::new(), expected: 0, ahead: 0 }
+        Self { first_page, offset, pages: Vec::new(), expected: 0, ahead: 0 }
     }
 
     /// The lengths of `chunks` chunks from `first_chunk` on, read now: two bytes for each, where there is a page.
@@ -45,8 +50,17 @@ impl Lengths {
     /// The length of a chunk, numbered from the range's first.
     #[inline]
     pub(crate) fn get(&mut self, reader: &mut PostingReader<'_>, chunk: u32) -> Result<u16> {
+        let at = self.offset + chunk as usize;
+        if let Some(Page::Read(page)) = self.pages.get(at / LENGTHS_PER_PAGE) {
+            return Ok(length(page, at % LENGTHS_PER_PAGE));
+        }
+        self.read_and_get(reader, chunk)
+    }
+
+    #[cold]
+    fn read_and_get(&mut self, reader: &mut PostingReader<'_>, chunk: u32) -> Result<u16> {
         let page = (self.offset + chunk as usize) / LENGTHS_PER_PAGE;
-        if self.slots.get(page).is_none_or(|&slot| slot == UNREAD) {
+        if self.pages.get(page).is_none_or(|page| matches!(page, Page::Unread)) {
             self.load(reader, page)?;
         }
         Ok(self.loaded(chunk))
@@ -56,12 +70,9 @@ impl Lengths {
     #[inline]
     pub(crate) fn loaded(&self, chunk: u32) -> u16 {
         let at = self.offset + chunk as usize;
-        match self.slots.get(at / LENGTHS_PER_PAGE) {
-            None | Some(&(UNREAD | ABSENT)) => 0,
-            Some(&slot) => {
-                let byte = 2 * ((slot as usize - 1) * LENGTHS_PER_PAGE + at % LENGTHS_PER_PAGE);
-                u16::from_be_bytes([self.bytes[byte], self.bytes[byte + 1]])
-            }
+        match self.pages.get(at / LENGTHS_PER_PAGE) {
+            Some(Page::Read(page)) => length(page, at % LENGTHS_PER_PAGE),
+            _ => 0,
         }
     }
 
@@ -69,10 +80,10 @@ impl Lengths {
     pub(crate) fn totals(&self, chunks: u32) -> (u64, u64) {
         let (mut live, mut sum) = (0, 0);
         let end = self.offset + chunks as usize;
-        for (page, &slot) in self.slots.iter().enumerate().filter(|&(_, &slot)| slot != UNREAD && slot != ABSENT) {
+        for (page, bytes) in self.pages.iter().enumerate() {
+            let Page::Read(bytes) = bytes else { continue };
             let start = if page == 0 { self.offset } else { 0 };
             let stop = (end - end.min(page * LENGTHS_PER_PAGE)).min(LENGTHS_PER_PAGE);
-            let bytes = &self.bytes[2 * (slot as usize - 1) * LENGTHS_PER_PAGE..];
             for length in bytes.as_chunks().0.get(start..stop).unwrap_or_default() {
                 let length = u16::from_be_bytes(*length);
                 live += u64::from(length > 0);
@@ -84,7 +95,6 @@ impl Lengths {
 
     /// Reads a page, and some after it where the last ones were asked for in order: a range costs a fraction of the
     /// same rows one by one.
-    #[cold]
     fn load(&mut self, reader: &mut PostingReader<'_>, page: usize) -> Result<()> {
         self.ahead = if page == self.expected && page > 0 { (2 * self.ahead + 1).min(MOST_AHEAD) } else { 0 };
         self.expected = page + self.ahead + 1;
@@ -92,20 +102,24 @@ impl Lengths {
     }
 
     fn read_pages(&mut self, reader: &mut PostingReader<'_>, first: usize, last: usize) -> Result<()> {
-        if self.slots.len() <= last {
-            self.slots.resize(last + 1, UNREAD);
+        if self.pages.len() <= last {
+            self.pages.resize(last + 1, Page::Unread);
         }
-        self.slots[first..=last].fill(ABSENT);
-        let (first_page, slots, bytes) = (self.first_page, &mut self.slots, &mut self.bytes);
-        bytes.reserve((last - first + 1).min(MOST_AHEAD + 1) * 2 * LENGTHS_PER_PAGE);
+        self.pages[first..=last].fill(Page::Absent);
+        let (first_page, pages) = (self.first_page, &mut self.pages);
         reader.each_lengths(first_page + signed(first), first_page + signed(last), |page, lengths| {
-            bytes.extend_from_slice(lengths);
-            if let Some(slot) = usize::try_from(page - first_page).ok().and_then(|page| slots.get_mut(page)) {
-                *slot = u32::try_from(bytes.len() / lengths.len()).unwrap_or(ABSENT);
+            if let Some(place) = usize::try_from(page - first_page).ok().and_then(|page| pages.get_mut(page)) {
+                *place = Page::Read(Box::new(*lengths));
             }
             true
         })
     }
+}
+
+/// The length at a place of a page.
+#[inline]
+fn length(page: &LengthsPage, place: usize) -> u16 {
+    u16::from_be_bytes(page.as_chunks().0[place])
 }
 
 /// The page of a chunk, and its place in it.
