@@ -93,6 +93,12 @@ impl Cursor {
         self.tfs[self.position]
     }
 
+    /// The impact of the block under the cursor; 0 at the end.
+    #[inline]
+    pub(crate) fn impact(&self) -> u16 {
+        self.skips.get(self.block).map_or(0, |skip| skip.impact)
+    }
+
     /// Goes to the next posting and gives its chunk.
     #[inline]
     pub(crate) fn next(&mut self, reader: &mut PostingReader<'_>) -> Result<u32> {

@@ -38,7 +38,7 @@ struct Head {
     chunk: u32,
     /// Index of the list.
     list: usize,
-    /// The most that it can add in this window.
+    /// The most that it can add from the block that it stands in.
     bound: f64,
 }
 
@@ -57,8 +57,9 @@ pub(crate) struct Walk<'p, 'q> {
     heads: Vec<Head>,
     /// `below[i]`: the sum of the bounds of `order[..i]`.
     below: Vec<f64>,
-    /// `rest[i]`: the most that `order[..=i]` can add to the candidate.
+    /// `rest[i]`: the most that `order[..=i]` can add to a chunk from the last candidate on, before `rest_end`.
     rest: Vec<f64>,
+    rest_end: u32,
     lengths: Lengths,
     /// The candidate's contribution of each query term; 0 where it does not have it.
     contributions: Vec<f64>,
@@ -109,6 +110,7 @@ impl<'p, 'q> Walk<'p, 'q> {
             heads: Vec::with_capacity(lists.len()),
             below: vec![0.0; lists.len() + 1],
             rest: vec![0.0; lists.len()],
+            rest_end: 0,
             lists,
             required,
             excluded,
@@ -176,6 +178,7 @@ impl<'p, 'q> Walk<'p, 'q> {
         let lists = &self.lists;
         self.order.sort_by(|&a, &b| lists[a].bound.total_cmp(&lists[b].bound));
         self.prefix.fill(false);
+        self.rest_end = 0;
         let mut sum = 0.0;
         let mut passes = !self.plan.floor.is_active();
         self.essential = 0;
@@ -210,16 +213,22 @@ impl<'p, 'q> Walk<'p, 'q> {
         self.heads.clear();
         for &index in &self.order[self.essential..] {
             let list = &mut self.lists[index];
-            self.heads.push(Head { chunk: list.cursor.seek(reader, first)?, list: index, bound: list.bound });
+            let chunk = list.cursor.seek(reader, first)?;
+            let bound = list.factor * (f64::from(list.cursor.impact()) * self.unit);
+            self.heads.push(Head { chunk, list: index, bound });
         }
         let mut candidates = 0;
         let mut chunk = self.heads.iter().fold(END, |least, head| least.min(head.chunk));
         while chunk <= *last {
             candidates += 1;
             let most =
-                self.heads.iter().fold(below, |sum, head| if head.chunk == chunk { sum + head.bound } else { sum });
-            if most * SLACK >= threshold {
-                self.score(reader, chunk, below, collector, callbacks)?;
+                self.heads.iter().fold(0.0, |sum, head| if head.chunk == chunk { sum + head.bound } else { sum });
+            if (most + below) * SLACK >= threshold
+                && (most + self.rest(chunk)) * SLACK >= threshold
+                && let Some((norm, partial)) = self.score(reader, chunk, threshold)?
+            {
+                self.complete(reader, chunk, norm, partial, collector, callbacks)?;
+                self.forget();
                 if collector.threshold() > threshold {
                     *last = chunk;
                 }
@@ -227,7 +236,9 @@ impl<'p, 'q> Walk<'p, 'q> {
             let mut next = END;
             for head in &mut self.heads {
                 if head.chunk == chunk {
-                    head.chunk = self.lists[head.list].cursor.next(reader)?;
+                    let List { cursor, factor, .. } = &mut self.lists[head.list];
+                    head.chunk = cursor.next(reader)?;
+                    head.bound = *factor * (f64::from(cursor.impact()) * self.unit);
                 }
                 next = next.min(head.chunk);
             }
@@ -236,33 +247,25 @@ impl<'p, 'q> Walk<'p, 'q> {
         Ok(candidates)
     }
 
-    /// Scores a candidate that some of the heads stand on. `below` is the most that the non-essential lists can add.
-    fn score(
-        &mut self,
-        reader: &mut PostingReader<'_>,
-        chunk: u32,
-        below: f64,
-        collector: &mut Collector,
-        callbacks: &mut Callbacks<'_>,
-    ) -> Result<()> {
+    /// Adds what the heads that stand on a candidate have of it. Gives the norm of its length as well; nothing where it
+    /// can't reach the threshold.
+    fn score(&mut self, reader: &mut PostingReader<'_>, chunk: u32, threshold: f64) -> Result<Option<(f64, f64)>> {
         let length = self.lengths.get(reader, chunk)?;
-        if length == 0 {
-            return Ok(());
-        }
         let norm = self.plan.formula.norm(length);
         let mut partial = 0.0;
         for head in self.heads.iter().filter(|head| head.chunk == chunk) {
             let list = &self.lists[head.list];
-            let contribution = list.factor * saturation(list.cursor.tf(), norm);
-            self.contributions[list.term] = contribution;
+            partial += list.factor * saturation(list.cursor.tf(), norm);
+        }
+        if (partial + self.rest(chunk)) * SLACK < threshold || length == 0 {
+            return Ok(None);
+        }
+        for head in self.heads.iter().filter(|head| head.chunk == chunk) {
+            let list = &self.lists[head.list];
+            self.contributions[list.term] = list.factor * saturation(list.cursor.tf(), norm);
             self.touched.push(list.term);
-            partial += contribution;
         }
-        if (partial + below) * SLACK >= collector.threshold() {
-            self.complete(reader, chunk, norm, partial, collector, callbacks)?;
-        }
-        self.forget();
-        Ok(())
+        Ok(Some((norm, partial)))
     }
 
     /// As [`Walk::any_of`], where one list is essential: most of the time.
@@ -285,21 +288,38 @@ impl<'p, 'q> Walk<'p, 'q> {
             if end == END {
                 break;
             }
-            if (factor * (f64::from(impact) * self.unit) + below) * SLACK >= threshold {
+            let most = factor * (f64::from(impact) * self.unit);
+            let stop = end.min(*last);
+            if (most + below) * SLACK >= threshold {
                 let mut chunk = list.cursor.seek(reader, from)?;
-                while chunk <= end.min(*last) {
+                while chunk <= stop {
                     candidates += 1;
                     let length = self.lengths.get(reader, chunk)?;
                     let norm = self.plan.formula.norm(length);
                     let contribution = factor * saturation(self.lists[only].cursor.tf(), norm);
                     if (contribution + below) * SLACK >= threshold && length > 0 {
-                        self.contributions[term] = contribution;
-                        self.touched.push(term);
-                        self.complete(reader, chunk, norm, contribution, collector, callbacks)?;
-                        self.forget();
-                        if collector.threshold() > threshold {
-                            *last = chunk;
+                        let rest = self.rest(chunk);
+                        if (contribution + rest) * SLACK >= threshold {
+                            self.contributions[term] = contribution;
+                            self.touched.push(term);
+                            self.complete(reader, chunk, norm, contribution, collector, callbacks)?;
+                            self.forget();
+                            if collector.threshold() > threshold {
+                                *last = chunk;
+                                return Ok(candidates);
+                            }
+                        } else if (most + rest) * SLACK < threshold {
+                            // Nor can any other before one of the blocks ends.
+                            if self.rest_end > stop {
+                                break;
+                            }
+                            chunk = self.lists[only].cursor.seek(reader, self.rest_end)?;
+                            continue;
                         }
+                    }
+                    // The block after this one may not be worth decoding.
+                    if chunk == stop {
+                        break;
                     }
                     chunk = self.lists[only].cursor.next(reader)?;
                 }
@@ -347,8 +367,32 @@ impl<'p, 'q> Walk<'p, 'q> {
         Ok(candidates)
     }
 
+    /// The most that the non-essential lists can add to a chunk: their bounds in the blocks that it would stand in. They
+    /// hold for all chunks until one of the blocks ends.
+    #[inline]
+    fn rest(&mut self, chunk: u32) -> f64 {
+        if chunk >= self.rest_end {
+            self.renew_rest(chunk);
+        }
+        self.essential.checked_sub(1).map_or(0.0, |last| self.rest[last])
+    }
+
+    fn renew_rest(&mut self, chunk: u32) {
+        let (mut rest, mut end) = (0.0, END);
+        for (&index, most) in self.order[..self.essential].iter().zip(&mut self.rest) {
+            let list = &mut self.lists[index];
+            if list.bound > 0.0 {
+                let (last, impact) = list.cursor.block_bound(chunk);
+                rest += list.factor * (f64::from(impact) * self.unit);
+                end = end.min(last.saturating_add(1));
+            }
+            *most = rest;
+        }
+        self.rest_end = end;
+    }
+
     /// Adds what the non-essential lists have of a candidate, largest bound first, and offers it unless it falls
-    /// behind on the way. Their bounds are those of the blocks that it would stand in: these are not decoded in vain.
+    /// behind on the way. Their bounds are those of [`Walk::rest`]: blocks are not decoded in vain.
     fn complete(
         &mut self,
         reader: &mut PostingReader<'_>,
@@ -359,14 +403,7 @@ impl<'p, 'q> Walk<'p, 'q> {
         callbacks: &mut Callbacks<'_>,
     ) -> Result<()> {
         let threshold = collector.threshold();
-        let mut rest = 0.0;
-        for (&index, most) in self.order[..self.essential].iter().zip(&mut self.rest) {
-            let list = &mut self.lists[index];
-            if list.bound > 0.0 {
-                rest += list.factor * (f64::from(list.cursor.block_bound(chunk).1) * self.unit);
-            }
-            *most = rest;
-        }
+        self.rest(chunk);
         for place in (0..self.essential).rev() {
             if (partial + self.rest[place]) * SLACK < threshold {
                 return Ok(());
