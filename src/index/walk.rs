@@ -59,6 +59,8 @@ pub(crate) struct Walk<'p, 'q> {
     below: Vec<f64>,
     /// `rest[i]`: the most that `order[..=i]` can add to a chunk from the last candidate on, before `rest_end`.
     rest: Vec<f64>,
+    /// The most that all non-essential lists can add to it.
+    rest_of_all: f64,
     rest_end: u32,
     lengths: Lengths,
     /// The candidate's contribution of each query term; 0 where it does not have it.
@@ -110,6 +112,7 @@ impl<'p, 'q> Walk<'p, 'q> {
             heads: Vec::with_capacity(lists.len()),
             below: vec![0.0; lists.len() + 1],
             rest: vec![0.0; lists.len()],
+            rest_of_all: 0.0,
             rest_end: 0,
             lists,
             required,
@@ -374,9 +377,10 @@ impl<'p, 'q> Walk<'p, 'q> {
         if chunk >= self.rest_end {
             self.renew_rest(chunk);
         }
-        self.essential.checked_sub(1).map_or(0.0, |last| self.rest[last])
+        self.rest_of_all
     }
 
+    #[inline(never)]
     fn renew_rest(&mut self, chunk: u32) {
         let (mut rest, mut end) = (0.0, END);
         for (&index, most) in self.order[..self.essential].iter().zip(&mut self.rest) {
@@ -388,7 +392,7 @@ impl<'p, 'q> Walk<'p, 'q> {
             }
             *most = rest;
         }
-        self.rest_end = end;
+        (self.rest_of_all, self.rest_end) = (rest, end);
     }
 
     /// Adds what the non-essential lists have of a candidate, largest bound first, and offers it unless it falls
