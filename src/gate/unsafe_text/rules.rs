@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use aho_corasick::AhoCorasick;
 use regex::Regex;
@@ -58,9 +58,12 @@ pub(super) struct Rule {
     needs: Vec<Vec<String>>,
     /// The numbers of these groups among those of all rules.
     groups: Range<u32>,
-    /// One pattern for all of the rule's.
-    pattern: String,
+    /// As they are written; together they are one.
+    patterns: Vec<String>,
     unless: Option<String>,
+    /// What stands for a name in a pattern.
+    fragments: Arc<HashMap<String, String>>,
+    anchors: OnceLock<Option<AhoCorasick>>,
     compiled: OnceLock<Option<Compiled>>,
     pub detector: Option<Detector>,
     #[cfg_attr(not(test), allow(dead_code))]
@@ -71,8 +74,6 @@ pub(super) struct Rule {
 
 /// What a rule looks for.
 pub(super) struct Compiled {
-    /// All of its anchors, group by group.
-    anchors: AhoCorasick,
     pattern: Regex,
     unless: Option<Regex>,
 }
@@ -86,13 +87,13 @@ pub(super) struct Rules {
 impl Rules {
     fn read(toml: &str) -> Result<Self, String> {
         let RawRules { fragments, rule: raw } = toml::from_str(toml).map_err(|error| error.to_string())?;
+        let fragments = Arc::new(fragments);
         let mut rules: Vec<Rule> = Vec::with_capacity(raw.len());
         for raw in raw {
             let first_group = rules.last().map_or(0, |rule| rule.groups.end);
             let fold = |anchor: &String| fold_letters(&anchor.replace('_', " "));
             let needs: Vec<Vec<_>> = raw.needs.iter().map(|group| group.iter().map(fold).collect()).collect();
             let groups = (first_group..).zip(&needs).last().map_or(first_group, |(group, _)| group + 1);
-            let patterns: Vec<String> = raw.patterns.iter().map(|pattern| expand(pattern, &fragments)).collect();
             let detector = raw.detector.as_deref().map(|name| {
                 Detector::named(name).ok_or_else(|| format!("rule {}: no detector is called {name}", raw.id))
             });
@@ -102,8 +103,10 @@ impl Rules {
                 class: raw.class,
                 needs,
                 groups: first_group..groups,
-                pattern: patterns.join("|"),
-                unless: raw.unless.map(|pattern| expand(&pattern, &fragments)),
+                patterns: raw.patterns,
+                unless: raw.unless,
+                fragments: Arc::clone(&fragments),
+                anchors: OnceLock::new(),
                 compiled: OnceLock::new(),
                 detector: detector.transpose()?,
                 positive: raw.positive,
@@ -168,20 +171,27 @@ impl Rules {
 }
 
 impl Rule {
-    /// Compiled when first needed.
+    /// All of its anchors, group by group.
+    fn anchors(&self) -> Option<&AhoCorasick> {
+        self.anchors.get_or_init(|| AhoCorasick::new(self.needs.iter().flatten()).ok()).as_ref()
+    }
+
+    /// Compiled when first needed, which takes far longer than to look for anchors.
     pub(super) fn compile(&self) -> Result<Compiled, Box<dyn std::error::Error>> {
+        let expanded = |pattern: &String| expand(pattern, &self.fragments);
+        let patterns: Vec<String> = self.patterns.iter().map(expanded).collect();
         Ok(Compiled {
-            anchors: AhoCorasick::new(self.needs.iter().flatten())?,
-            pattern: Regex::new(&format!("(?s){}", self.pattern))?,
-            unless: self.unless.as_deref().map(Regex::new).transpose()?,
+            pattern: Regex::new(&format!("(?s){}", patterns.join("|")))?,
+            unless: self.unless.as_ref().map(|unless| Regex::new(&expanded(unless))).transpose()?,
         })
     }
 
     /// Each match in a shadow, in order; also given with a space for each line feed, since to an anchor where a block
     /// begins is a space like another.
     pub(super) fn find<'t>(&'t self, shadow: &'t str, spaced: &str) -> impl Iterator<Item = Range<usize>> + use<'t> {
-        let compiled = self.compiled.get_or_init(|| self.compile().ok()).as_ref();
-        let found = compiled.map(|compiled| (compiled, Self::windows(shadow, &self.hits(&compiled.anchors, spaced))));
+        let windows = Self::windows(shadow, &self.hits(spaced));
+        let compiled = || self.compiled.get_or_init(|| self.compile().ok()).as_ref();
+        let found = if windows.is_empty() { None } else { compiled().map(|compiled| (compiled, windows)) };
         found.into_iter().flat_map(move |(Compiled { pattern, unless, .. }, windows)| {
             let matches = windows.into_iter().flat_map(move |window| {
                 // What stands before the window is seen by borders; where it is cut off, nothing ends.
@@ -206,11 +216,12 @@ impl Rule {
 
     #[cfg(test)]
     pub(super) fn anchors_in(&self, spaced: &str) -> Vec<Vec<usize>> {
-        self.compile().map(|compiled| self.hits(&compiled.anchors, spaced)).unwrap_or_default()
+        self.hits(spaced)
     }
 
     /// Where anchors of each group end, in order.
-    fn hits(&self, anchors: &AhoCorasick, spaced: &str) -> Vec<Vec<usize>> {
+    fn hits(&self, spaced: &str) -> Vec<Vec<usize>> {
+        let Some(anchors) = self.anchors() else { return Vec::new() };
         let mut hits = vec![Vec::new(); self.needs.len()];
         let mut ends = Vec::with_capacity(self.needs.len());
         for group in &self.needs {
