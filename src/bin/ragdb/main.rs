@@ -16,19 +16,13 @@ mod render;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, FromArgMatches};
-
 use args::{Cli, Glance};
 use context::Context;
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args_os().collect();
     let glance = Glance::at(&arguments);
-    let parsed = Cli::command()
-        .color(glance.clap_color())
-        .try_get_matches_from(arguments)
-        .and_then(|matches| Cli::from_arg_matches(&matches));
-    let cli = match parsed {
+    let cli = match Cli::read(&arguments, glance.clap_color()) {
         Ok(cli) => cli,
         Err(error) => return exit::usage(&error, glance.json).into(),
     };

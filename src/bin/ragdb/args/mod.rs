@@ -16,7 +16,7 @@ mod verbs;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, ColorChoice, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, ColorChoice, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 pub use acl::{AclArgs, AclChangeArgs, AclCommand, AclExplainArgs, AclListArgs, AclLogArgs};
 pub use answer::{AnswerArgs, ModelArgs};
@@ -45,6 +45,39 @@ pub struct Cli {
     /// The verb.
     #[command(subcommand)]
     pub command: Command,
+}
+
+/// Adds a verb's arguments to its definition.
+type Augment = fn(clap::Command) -> clap::Command;
+
+/// The verbs that programs call again and again.
+const OFTEN_CALLED: [(&str, Augment); 4] = [
+    ("search", SearchArgs::augment_args),
+    ("context", ContextArgs::augment_args),
+    ("sync", SyncArgs::augment_args),
+    ("status", StatusArgs::augment_args),
+];
+
+impl Cli {
+    /// Reads the arguments; an error is a request for help or the version too.
+    pub fn read(arguments: &[OsString], color: ColorChoice) -> Result<Self, clap::Error> {
+        // To define all verbs takes longer than many a search.
+        Self::read_often_called(arguments).map_or_else(|| Self::read_any(arguments, color), Ok)
+    }
+
+    /// Reads a line that has one of the verbs of [`OFTEN_CALLED`] and nothing wrong: what else there is to say knows all.
+    fn read_often_called(arguments: &[OsString]) -> Option<Self> {
+        let named = |word: &OsString| OFTEN_CALLED.iter().find(|(name, _)| word == name);
+        let (name, augment) = arguments.iter().skip(1).find_map(named)?;
+        let command = Global::augment_args(clap::Command::new("ragdb")).subcommand(augment(clap::Command::new(*name)));
+        let matches = command.try_get_matches_from(arguments).ok()?;
+        Self::from_arg_matches(&matches).ok()
+    }
+
+    fn read_any(arguments: &[OsString], color: ColorChoice) -> Result<Self, clap::Error> {
+        let matches = Self::command().color(color).try_get_matches_from(arguments)?;
+        Self::from_arg_matches(&matches)
+    }
 }
 
 /// Options that every verb takes.
@@ -152,9 +185,50 @@ impl Glance {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn a_verb_that_is_often_called_is_read_as_among_all_verbs() {
+        for line in [
+            "ragdb search how to sort",
+            "ragdb --quiet --db L.db search --literal --floor 0 -k 10 two words",
+            "ragdb --db search --json search -- --help",
+            "ragdb --color=never search sync --db sync",
+            "ragdb search x --explain --all-terms --min-score 0.5",
+            "ragdb context words --json",
+            "ragdb sync docs search --keep-going --max-chars 900",
+            "ragdb sync",
+            "ragdb -v status",
+        ] {
+            let often = Cli::read_often_called(&words(line)).unwrap_or_else(|| panic!("{line} is not read"));
+            let any = Cli::read_any(&words(line), ColorChoice::Never).unwrap();
+            assert_eq!(format!("{often:?}"), format!("{any:?}"), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_verb_often_called_or_is_wrong_is_left_to_the_whole_definition() {
+        for line in [
+            "ragdb",
+            "ragdb search",
+            "ragdb search --help",
+            "ragdb search -h",
+            "ragdb help search",
+            "ragdb --version search x",
+            "ragdb sync --no-such-option",
+            "ragdb search -k none x",
+            "ragdb -q -v search x",
+            "ragdb cite search",
+            "ragdb --db search log",
+            "ragdb -- search x",
+        ] {
+            assert!(Cli::read_often_called(&words(line)).is_none(), "{line}");
+        }
+    }
 
     #[test]
     fn the_definitions_are_consistent() {
@@ -163,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_glance_sees_json_and_colour_before_the_double_dash_only() {
-        let glance = |line: &str| Glance::at(&line.split(' ').map(OsString::from).collect::<Vec<_>>());
+        let glance = |line: &str| Glance::at(&words(line));
         assert_eq!(glance("ragdb --json nonsense"), Glance { json: true, color: None });
         assert_eq!(glance("ragdb search -- --json"), Glance { json: false, color: None });
         assert_eq!(glance("ragdb --color never x"), Glance { json: false, color: Some(When::Never) });
