@@ -1,6 +1,7 @@
 //! `ragdb search`: ranked chunks, and with `--explain` where their scores come from.
 
 use std::io;
+use std::mem::ManuallyDrop;
 
 use ragdb::{ExpectedPolicy, SearchRequest};
 
@@ -30,7 +31,9 @@ pub fn run(args: &SearchArgs, context: &mut Context) -> Result<Outcome, Stop> {
         explain: args.explain,
         ..SearchRequest::new(args.query.join(" "))
     };
-    let result = context.open_read_only()?.search(&reader, &request)?;
+    // To close it would free piece by piece what the end of the process frees at once, and do no more.
+    let store = ManuallyDrop::new(context.open_read_only()?);
+    let result = store.search(&reader, &request)?;
     let found = !result.hits.is_empty();
     let (refused, ranks) = (result.refused.len(), result.term_count > 0);
     let unsafe_left = result.unsafe_left;
