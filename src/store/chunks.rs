@@ -61,12 +61,20 @@ pub(super) fn parse_headings(json: &str, chunk_no: i64) -> Result<Vec<String>> {
 
 /// The heading path as it is stored: whether its first heading is the document's title, and the headings but for that one.
 fn below_title<'a>(heading_path: &'a str, title: &str) -> (bool, Cow<'a, str>) {
-    let opening = format!("[{}", Value::from(title));
-    match heading_path.strip_prefix(&opening).map(|rest| (rest, rest.strip_prefix(','))) {
+    match behind_title(heading_path, title).map(|rest| (rest, rest.strip_prefix(','))) {
         Some((_, Some(rest))) => (true, format!("[{rest}").into()),
         Some(("]", None)) => (true, "[]".into()),
         _ => (false, heading_path.into()),
     }
+}
+
+/// What follows the title where the heading path begins with it.
+fn behind_title<'a>(heading_path: &'a str, title: &str) -> Option<&'a str> {
+    let headings = heading_path.strip_prefix('[')?;
+    if title.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        return headings.strip_prefix(&Value::from(title).to_string());
+    }
+    headings.strip_prefix('"')?.strip_prefix(title)?.strip_prefix('"')
 }
 
 /// The heading path of headings that stand below the document's title; what is no array stays as it is.

@@ -329,7 +329,7 @@ impl Worker<'_> {
         let mut prepared = Vec::with_capacity(chunked.chunks.len());
         for (index, raw) in chunked.chunks.into_iter().enumerate() {
             let body = &text[usize_of(raw.span.start_byte)..usize_of(raw.span.end_byte)];
-            let heading_path = serde_json::Value::from(raw.heading_path.as_slice()).to_string();
+            let heading_path = serde_json::to_string(&raw.heading_path).expect("texts serialise");
             let content = Digest::of(body);
             let repeat = matcher.repeat(&content);
             let old = matcher.take(&content, repeat);

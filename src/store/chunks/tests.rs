@@ -130,3 +130,15 @@ proptest! {
         prop_assert_eq!(under_title, headings.first() == Some(&title.as_str()));
     }
 }
+
+proptest! {
+    #[test]
+    fn what_follows_a_title_is_what_its_json_leaves(
+        title in "([a-c\"\\\\\n\u{7f}\u{e9}\u{4e2d},]|\\PC){0,6}", below in proptest::collection::vec("[a-c\"\\\\]{0,4}", 0..3),
+        is_under in any::<bool>(),
+    ) {
+        let headings: Vec<String> = is_under.then(|| title.clone()).into_iter().chain(below).collect();
+        let json = Value::from(headings).to_string();
+        prop_assert_eq!(behind_title(&json, &title), json.strip_prefix(&format!("[{}", Value::from(title.as_str()))));
+    }
+}
