@@ -4,7 +4,7 @@ use super::encode::{BLOCK, BLOCK_ROW_BYTES, INLINE_BYTES, SKIP_BYTES, Skip, Widt
 use super::lengths::Lengths;
 use super::score::{Formula, impact, saturation};
 use crate::error::{Error, Result};
-use crate::store::postings::{PostingWriter, TermRow};
+use crate::store::postings::TermRow;
 
 /// Postings of a frequency below this are common enough to be weighed by their shortest chunk alone.
 const COMMON_TFS: usize = 8;
@@ -37,6 +37,14 @@ impl Saturations {
         let common = (0..).zip(shortest).filter_map(|(tf, length)| Some((tf, u16::try_from(length).ok()?)));
         common.map(|(tf, length)| saturation(tf, formula.norm(length))).fold(others, f64::max)
     }
+}
+
+/// Where the finished rows of a segment go.
+pub(crate) trait Rows {
+    /// Takes a term's row.
+    fn term(&mut self, segment: i64, term: &str, row: &mut TermRow) -> Result<()>;
+    /// Takes a row of blocks.
+    fn blocks(&mut self, block_row: i64, data: &[u8]) -> Result<()>;
 }
 
 /// Writes the lists of one segment. Blocks of one term after another fill the rows of `posting_blocks`.
@@ -78,13 +86,13 @@ impl<'l> ListWriter<'l> {
     /// Adds a posting of the current term, in ascending order of chunks. A dead chunk (length 0) has no posting:
     /// `false` says that it was dropped.
     #[inline]
-    pub(crate) fn push(&mut self, writer: &mut PostingWriter<'_>, chunk: u32, tf: u32) -> Result<bool> {
+    pub(crate) fn push(&mut self, out: &mut impl Rows, chunk: u32, tf: u32) -> Result<bool> {
         let length = self.lengths.loaded(chunk);
         if length == 0 {
             return Ok(false);
         }
         if self.chunks.len() == BLOCK {
-            self.flush_block(writer)?;
+            self.flush_block(out)?;
         }
         if self.list.df == 0 {
             self.list.base = chunk;
@@ -99,7 +107,7 @@ impl<'l> ListWriter<'l> {
 
     /// Ends the current term, of which `dead` postings of older segments died, and writes its row, if it has any
     /// business being there.
-    pub(crate) fn finish_term(&mut self, writer: &mut PostingWriter<'_>, term: &str, dead: u64) -> Result<()> {
+    pub(crate) fn finish_term(&mut self, out: &mut impl Rows, term: &str, dead: u64) -> Result<()> {
         self.list.dead = dead;
         if self.list.df > 0 && self.list.blocks == 0 {
             self.list.data.push(0);
@@ -114,10 +122,10 @@ impl<'l> ListWriter<'l> {
             }
         }
         if !self.chunks.is_empty() {
-            self.flush_block(writer)?;
+            self.flush_block(out)?;
         }
         if self.list.df > 0 || dead > 0 {
-            writer.insert_term(self.segment, term, &self.list)?;
+            out.term(self.segment, term, &mut self.list)?;
         }
         self.list.data.clear();
         self.list = TermRow { data: std::mem::take(&mut self.list.data), ..TermRow::default() };
@@ -125,18 +133,18 @@ impl<'l> ListWriter<'l> {
     }
 
     /// Ends the segment and says how many rows of `posting_blocks` it has.
-    pub(crate) fn finish(mut self, writer: &mut PostingWriter<'_>) -> Result<u32> {
+    pub(crate) fn finish(mut self, out: &mut impl Rows) -> Result<u32> {
         if !self.row.is_empty() {
-            self.flush_row(writer)?;
+            self.flush_row(out)?;
         }
         Ok(self.rows)
     }
 
-    fn flush_block(&mut self, writer: &mut PostingWriter<'_>) -> Result<()> {
+    fn flush_block(&mut self, out: &mut impl Rows) -> Result<()> {
         self.block.clear();
         let widths: Widths = encode_block(self.base, &self.chunks, &self.tfs, &mut self.block);
         if self.row.len() + self.block.len() > BLOCK_ROW_BYTES {
-            self.flush_row(writer)?;
+            self.flush_row(out)?;
         }
         let last = self.chunks[self.chunks.len() - 1];
         let impact = impact(self.saturations.take_max(self.formula));
@@ -152,8 +160,8 @@ impl<'l> ListWriter<'l> {
         Ok(())
     }
 
-    fn flush_row(&mut self, writer: &mut PostingWriter<'_>) -> Result<()> {
-        writer.insert_block_row(self.first_row + i64::from(self.rows), &self.row)?;
+    fn flush_row(&mut self, out: &mut impl Rows) -> Result<()> {
+        out.blocks(self.first_row + i64::from(self.rows), &self.row)?;
         self.row.clear();
         self.rows += 1;
         if self.rows >= 1 << 24 {

@@ -9,7 +9,7 @@ use std::io::Read;
 
 use super::cursor::{Cursor, END};
 use super::intern::prefix;
-use super::list::ListWriter;
+use super::list::{ListWriter, Rows};
 use super::run::RunReader;
 use crate::error::Result;
 use crate::store::postings::{PostingReader, PostingWriter, SegmentRow, TermRow, damaged};
@@ -45,6 +45,28 @@ pub(crate) fn is_mostly_dead(indexed: u64, dead: u64) -> bool {
     dead.saturating_mul(10) > indexed.saturating_mul(3)
 }
 
+/// Where a merge puts its rows, and where it reads the segments that it takes in.
+pub(crate) trait Written<'c>: Rows {
+    /// A reader of the index that is written.
+    fn reader(&mut self) -> Result<&mut PostingReader<'c>>;
+}
+
+impl Rows for PostingWriter<'_> {
+    fn term(&mut self, segment: i64, term: &str, row: &mut TermRow) -> Result<()> {
+        self.insert_term(segment, term, row)
+    }
+
+    fn blocks(&mut self, block_row: i64, data: &[u8]) -> Result<()> {
+        self.insert_block_row(block_row, data)
+    }
+}
+
+impl<'c> Written<'c> for PostingWriter<'c> {
+    fn reader(&mut self) -> Result<&mut PostingReader<'c>> {
+        Ok(&mut self.reader)
+    }
+}
+
 /// One stream of terms in byte order.
 pub(crate) enum Source<'d, R> {
     Segment(SegmentSource),
@@ -73,32 +95,32 @@ impl SegmentSource {
 
     /// Pushes the live postings of the current term and says how many dead ones it dropped and how many deaths of
     /// older postings it knew.
-    fn drain(&mut self, writer: &mut PostingWriter<'_>, lists: &mut ListWriter<'_>) -> Result<(u64, u64)> {
+    fn drain<'c, W: Written<'c>>(&mut self, out: &mut W, lists: &mut ListWriter<'_>) -> Result<(u64, u64)> {
         let Some((term, row)) = self.batch.pop_front() else { return Ok((0, 0)) };
         let mut dropped = 0;
-        let mut cursor = Cursor::open(&mut writer.reader, &self.segment, &row)?;
+        let mut cursor = Cursor::open(out.reader()?, &self.segment, &row)?;
         let shift = self.segment.first_chunk - self.first_chunk;
         while cursor.chunk() != END {
             // Chunks before the new segment's first are all dead.
             let chunk = u32::try_from(i64::from(cursor.chunk()) + shift);
             let kept = match chunk {
-                Ok(chunk) => lists.push(writer, chunk, cursor.tf())?,
+                Ok(chunk) => lists.push(out, chunk, cursor.tf())?,
                 Err(_) => false,
             };
             dropped += u64::from(!kept);
-            cursor.next(&mut writer.reader)?;
+            cursor.next(out.reader()?)?;
         }
         if self.batch.is_empty() {
-            self.fill(&writer.reader, Some(&term))?;
+            self.fill(out.reader()?, Some(&term))?;
         }
         Ok((dropped, row.dead))
     }
 }
 
 impl<R: Read> Source<'_, R> {
-    fn start(&mut self, reader: &PostingReader<'_>) -> Result<()> {
+    fn start<'c>(&mut self, out: &mut impl Written<'c>) -> Result<()> {
         match self {
-            Self::Segment(source) => source.fill(reader, None),
+            Self::Segment(source) => source.fill(out.reader()?, None),
             Self::Run { reader, .. } => reader.next_term().map(drop),
             Self::Deaths(_) => Ok(()),
         }
@@ -114,12 +136,12 @@ impl<R: Read> Source<'_, R> {
 
     /// Gives the postings of the current term to `lists` and goes to the next term. Says how many dead postings it
     /// dropped and how many deaths of older postings it knew.
-    fn drain(&mut self, writer: &mut PostingWriter<'_>, lists: &mut ListWriter<'_>) -> Result<(u64, u64)> {
+    fn drain<'c>(&mut self, out: &mut impl Written<'c>, lists: &mut ListWriter<'_>) -> Result<(u64, u64)> {
         match self {
-            Self::Segment(source) => source.drain(writer, lists),
+            Self::Segment(source) => source.drain(out, lists),
             Self::Run { reader, base } => {
                 while let Some((chunk, tf)) = reader.next_posting()? {
-                    lists.push(writer, *base + chunk, tf)?;
+                    lists.push(out, *base + chunk, tf)?;
                 }
                 reader.next_term()?;
                 Ok((0, 0))
@@ -131,14 +153,14 @@ impl<R: Read> Source<'_, R> {
 
 /// Writes the lists of all sources, whose chunks ascend from one source to the next; a k-way merge over their terms.
 /// `is_oldest` says that there is no older segment left, so that every death must have met its posting.
-pub(crate) fn write_lists<R: Read>(
-    writer: &mut PostingWriter<'_>,
+pub(crate) fn write_lists<'c, R: Read>(
+    out: &mut impl Written<'c>,
     lists: &mut ListWriter<'_>,
     mut sources: Vec<Source<'_, R>>,
     is_oldest: bool,
 ) -> Result<()> {
     for source in &mut sources {
-        source.start(&writer.reader)?;
+        source.start(out)?;
     }
     // A binary heap: smallest term first, then smallest index.
     let mut heap: Vec<Head> = (0..sources.len()).filter_map(|index| head(&sources, index)).collect();
@@ -153,7 +175,7 @@ pub(crate) fn write_lists<R: Read>(
         while let Some(&(_, index)) = heap.first()
             && sources[index].term() == Some(&term)
         {
-            let (more_dropped, more_dead) = sources[index].drain(writer, lists)?;
+            let (more_dropped, more_dead) = sources[index].drain(out, lists)?;
             dropped += more_dropped;
             dead = dead.saturating_add(more_dead);
             match head(&sources, index) {
@@ -163,7 +185,7 @@ pub(crate) fn write_lists<R: Read>(
             sift_down(&mut heap, 0, &sources);
         }
         match dead.checked_sub(dropped) {
-            Some(left) if left == 0 || !is_oldest => lists.finish_term(writer, &term, left)?,
+            Some(left) if left == 0 || !is_oldest => lists.finish_term(out, &term, left)?,
             _ => return Err(damaged(format_args!("{dead} postings of {term:?} are marked dead, {dropped} are"))),
         }
     }

@@ -9,6 +9,7 @@
 //!
 //! **Invariant:** chunk numbers only grow, a segment covers a contiguous range of them, and ranges do not overlap.
 
+mod apart;
 mod audit;
 mod collect;
 mod cursor;

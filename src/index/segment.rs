@@ -6,6 +6,7 @@
 
 use std::io::Read;
 
+use super::apart::{MANY_CHUNKS, write_apart};
 use super::intern::Interner;
 use super::lengths::{self, Lengths};
 use super::list::ListWriter;
@@ -92,7 +93,7 @@ pub(crate) fn statistics(reader: &PostingReader<'_>, classes: &[i64]) -> Result<
 ///
 /// # Errors
 /// [`Error::Damaged`] if the deaths contradict the index; [`Error::Io`] if a run can't be read.
-pub(crate) fn append_segment<R: Read>(
+pub(crate) fn append_segment<R: Read + Send>(
     writer: &mut PostingWriter<'_>,
     new: NewChunks,
     mut runs: Vec<(u32, RunReader<R>)>,
@@ -192,7 +193,7 @@ fn lengths_of<R: Read>(new: NewChunks, runs: &[(u32, RunReader<R>)]) -> Result<V
 }
 
 /// Writes `fresh` (whose lists are in `sources`) together with the old segments from `from` on as one new segment.
-fn write_segment<R: Read>(
+fn write_segment<R: Read + Send>(
     writer: &mut PostingWriter<'_>,
     old: &[SegmentRow],
     mut from: usize,
@@ -255,8 +256,12 @@ fn write_segment<R: Read>(
     sources.splice(0..0, older);
     let formula = Formula::new(policy, row.average_length);
     let mut lists = ListWriter::new(row.segment, row.first_row, formula, &lengths);
-    write_lists(writer, &mut lists, sources, from == 0)?;
-    row.rows = lists.finish(writer)?;
+    row.rows = if merged.is_empty() && chunks >= MANY_CHUNKS {
+        write_apart(writer, lists, sources, from == 0)?
+    } else {
+        write_lists(writer, &mut lists, sources, from == 0)?;
+        lists.finish(writer)?
+    };
     for segment in merged {
         writer.delete_segment(segment)?;
     }
