@@ -126,10 +126,7 @@ impl Peer for Tantivy {
             std::fs::remove_dir_all(&self.folder)?;
         }
         std::fs::create_dir_all(&self.folder)?;
-        let settings = IndexSettings {
-            docstore_compress_dedicated_thread: false,
-            ..IndexSettings::default()
-        };
+        let settings = IndexSettings { docstore_compress_dedicated_thread: false, ..IndexSettings::default() };
         let builder = Index::builder().schema(schema().0).settings(settings).tokenizers(tokenizers());
         let folder = ::tantivy::directory::MmapDirectory::open(&self.folder)?;
         let mut writer = builder.single_segment_index_writer(folder, MEMORY)?;

@@ -81,7 +81,8 @@ pub(crate) fn delete(conn: &Connection, document_no: i64) -> Result<()> {
 /// How many documents have unsafe chunks. Left to itself, SQLite takes the index that is in order of document, and looks
 /// at every chunk of the store.
 pub(crate) fn unsafe_documents(conn: &Connection) -> Result<u64> {
-    let sql = "SELECT count(DISTINCT document_no) FROM chunk_rows INDEXED BY chunks_unsafe WHERE unsafe_reason IS NOT NULL";
+    let sql =
+        "SELECT count(DISTINCT document_no) FROM chunk_rows INDEXED BY chunks_unsafe WHERE unsafe_reason IS NOT NULL";
     Ok(conn.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
 }
 
