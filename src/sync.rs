@@ -2,7 +2,8 @@
 //!
 //! The data path, top to bottom: the request's sources are joined with the stored ones, walked and planned against
 //! the manifest; the files that may have changed are read, cut and lexed in parallel, outside any transaction; then
-//! one IMMEDIATE transaction checks that the parent generation is still the one planned against and publishes.
+//! one IMMEDIATE transaction checks that the parent generation is still the one planned against and publishes. A store's
+//! first generation is written while its files are read.
 
 mod apply;
 mod basis;
@@ -196,8 +197,9 @@ impl Store {
         Ok(Some(report))
     }
 
-    /// The first generation. There is nothing yet to search, and no run to record, that would wait for the transaction: it
-    /// is open while files are read, and documents are written as they are ready.
+    /// The first generation. There is nothing yet to search, and no run to record: the transaction is open while files are
+    /// read, and documents are written as they are ready. Only another sync of the same store has to wait, as it has to
+    /// for any other transaction.
     fn publish_first(
         &self,
         planned: &Planned,

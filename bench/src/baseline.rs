@@ -9,7 +9,7 @@ use crate::Result;
 /// Counts by case, and what they were made with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Baseline {
-    /// The compiler and the architecture: counts of others can't be compared.
+    /// The compiler and the processor: counts of others can't be compared.
     pub made_with: String,
     /// By how many percent a count may differ: run to run, and by what a change elsewhere does to inlining.
     pub tolerance: f64,

@@ -115,11 +115,8 @@ mod tests {
             runs.push((base, builder.finish(count, |term| TERMS[term as usize])));
             base += count;
         }
-        let open = |(base, run): &(u32, _)| {
-            let run: &crate::index::Run = run;
-            Source::Run { reader: RunReader::open(run.as_bytes()).unwrap(), base: *base }
-        };
-        let sources: Vec<_> = runs.iter().map(open).collect();
+        let readers = runs.iter().map(|(base, run)| (base, RunReader::open(run.as_bytes()).unwrap()));
+        let sources: Vec<_> = readers.map(|(&base, reader)| Source::Run { reader, base }).collect();
         let mut lists = ListWriter::new(1, 1, Formula::new(&Bm25Policy { k1: 1.2, b: 0.75 }, 9.0), &lengths);
         let count = if apart {
             write_apart(&mut writer, lists, sources, true).unwrap()

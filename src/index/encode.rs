@@ -179,7 +179,7 @@ pub(crate) fn decode_block(
         2 => decode_tfs::<2>(frequencies, tfs),
         _ => decode_tfs::<4>(frequencies, tfs),
     }
-    if next > u64::from(limit) || tfs.iter().fold(false, |zero, &tf| zero | (tf == 0)) {
+    if next > u64::from(limit) || tfs.iter().fold(1, |least, &tf| least.min(tf)) == 0 {
         return Err(damaged("a block has an impossible chunk number or frequency"));
     }
     Ok(())

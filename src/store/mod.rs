@@ -302,15 +302,22 @@ struct Snapshot<'c>(&'c Connection);
 
 impl<'c> Snapshot<'c> {
     fn begin(conn: &'c Connection) -> rusqlite::Result<Self> {
+        if !conn.is_autocommit() {
+            Self::end(conn)?;
+        }
         conn.prepare_cached("BEGIN")?.execute([])?;
         Ok(Self(conn))
+    }
+
+    fn end(conn: &Connection) -> rusqlite::Result<()> {
+        conn.prepare_cached("ROLLBACK")?.execute([]).map(drop)
     }
 }
 
 impl Drop for Snapshot<'_> {
     fn drop(&mut self) {
-        // Where it can't end, the next one that begins on this connection says so.
-        let _ = self.0.prepare_cached("ROLLBACK").and_then(|mut end| end.execute([]));
+        // Where it can't end, the next one that begins on this connection ends it, or says why not.
+        let _ = Self::end(self.0);
     }
 }
 

@@ -20,8 +20,10 @@ impl Read for Trickle<'_> {
     }
 }
 
-/// The lengths, terms and postings of a run.
-fn read_run(input: impl Read) -> (Vec<u16>, Vec<String>, Vec<(String, u32, u32)>) {
+/// The lengths, terms and postings (term, chunk, frequency) of a run.
+type WholeRun = (Vec<u16>, Vec<String>, Vec<(String, u32, u32)>);
+
+fn read_run(input: impl Read) -> WholeRun {
     let mut reader = RunReader::open(input).unwrap();
     let (mut terms, mut postings) = (Vec::new(), Vec::new());
     while reader.next_term().unwrap() {
