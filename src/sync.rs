@@ -183,6 +183,7 @@ impl Store {
         seconds.read = clock.lap();
         refuse_failures(&planned, &work, request.keep_going)?;
         if !apply::publishes(&planned, &work) && !apply::has_bookkeeping(&planned, &work) {
+            let _ = self.finish_log();
             let mut report = apply::unpublished(&planned, &work);
             report.seconds = seconds;
             return Ok(Some(report));

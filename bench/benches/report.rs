@@ -27,7 +27,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// The report, or what it calls itself for: see [`process::WATCH`] and [`cold::ANSWER`].
+/// The report, or what it calls itself for: see [`process::WATCH`], [`cold::ANSWER`] and [`cold::PAGE_CACHE`].
 fn run() -> Result<()> {
     let mut arguments = std::env::args_os().skip(1);
     let hidden = std::env::args().nth(1).unwrap_or_default();
@@ -36,6 +36,9 @@ fn run() -> Result<()> {
     }
     let arguments: Vec<String> = arguments.by_ref().map(|argument| argument.to_string_lossy().into_owned()).collect();
     match arguments.as_slice() {
+        [hidden, how, files @ ..] if hidden == cold::PAGE_CACHE => {
+            cold::page_cache(how, &files.iter().map(std::path::PathBuf::from).collect::<Vec<_>>())
+        }
         [hidden, peer, folder, query] if hidden == cold::ANSWER => cold::answer(peer, Path::new(folder), query),
         _ => {
             let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("the package has no parent folder")?;

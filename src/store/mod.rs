@@ -271,6 +271,11 @@ impl Store {
         truncate_log(&conn)
     }
 
+    /// Moves a log that an earlier write had to leave, since it was killed or somebody still read it, into the file.
+    pub(crate) fn finish_log(&self) -> Result<()> {
+        if connect::has_log(&self.path) { self.empty_log().map(drop) } else { Ok(()) }
+    }
+
     /// Moves what the write-ahead log holds into the file and empties the log; a log that readers still need stays.
     pub(crate) fn checkpoint(&self) -> Result<()> {
         let Some(writer) = &self.writer else { return Ok(()) };

@@ -1,6 +1,7 @@
 //! A process that opens an index, answers one query and ends: with the index in the page cache, and without.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::{Bench, K};
 use crate::corpus::Scale;
@@ -11,6 +12,14 @@ use crate::{Result, TANTIVY, cache, fts5, queries, subject};
 
 /// The hidden argument of the report that makes it such a process of a peer: its name, folder and query follow.
 pub const ANSWER: &str = "--answer";
+
+/// The hidden argument that makes it one that puts files into the page cache or out of it: how, and the files follow.
+/// They are those of a store that is open in the report, and whoever closes a descriptor of them drops SQLite's locks.
+pub const PAGE_CACHE: &str = "--page-cache";
+
+const FILL: &str = "fill";
+const DROP: &str = "drop";
+const DROP_ALL: &str = "drop-all";
 
 /// How many queries there are a round.
 const QUERIES: usize = 10;
@@ -38,13 +47,13 @@ impl Bench {
         let processes = self.processes()?;
 
         for process in &processes {
-            cache::fill(&process.files)?;
+            page_cache_of(FILL, &process.files)?;
         }
         let warm = self.runs(&processes, &queries, |_| Ok(()))?;
         let (dropped, was_dropped) = self.dropped(&processes, &queries)?;
         // What is measured next finds it as it was.
         for process in &processes {
-            cache::fill(&process.files)?;
+            page_cache_of(FILL, &process.files)?;
         }
         let times = |runs: &Runs| figures(runs, |usage| usage.time);
         let read = figures(&dropped, |usage| usage.read as f64 / 1e6);
@@ -61,12 +70,12 @@ impl Bench {
     /// The runs with the page cache dropped, and whether it could be. What is read then comes from the disk.
     fn dropped(&self, processes: &[Process], queries: &[String]) -> Result<(Runs, bool)> {
         let from_disk = |runs: &Runs| figures(runs, |usage| usage.read as f64).iter().all(|(_, bytes)| *bytes > 0.0);
-        let runs = self.runs(processes, queries, cache::drop_files)?;
+        let runs = self.runs(processes, queries, |files| page_cache_of(DROP, files))?;
         if from_disk(&runs) {
             return Ok((runs, true));
         }
         eprintln!("posix_fadvise drops nothing from the page cache; /proc/sys/vm/drop_caches is used instead");
-        match self.runs(processes, queries, cache::drop_all) {
+        match self.runs(processes, queries, |files| page_cache_of(DROP_ALL, files)) {
             Ok(again) if from_disk(&again) => Ok((again, true)),
             _ => {
                 eprintln!("nor does that: rows with the cache dropped don't count");
@@ -113,6 +122,22 @@ impl Bench {
             query.set(round % queries.len());
             Ok(())
         })
+    }
+}
+
+/// Fills the page cache with files, or drops them, in a process of its own.
+fn page_cache_of(how: &str, files: &[PathBuf]) -> Result<()> {
+    let status = Command::new(std::env::current_exe()?).args([PAGE_CACHE, how]).args(files).status()?;
+    if status.success() { Ok(()) } else { Err(format!("{how} of the page cache failed: {status}").into()) }
+}
+
+/// What that process does.
+pub fn page_cache(how: &str, files: &[PathBuf]) -> Result<()> {
+    match how {
+        FILL => cache::fill(files),
+        DROP => cache::drop_files(files),
+        DROP_ALL => cache::drop_all(files),
+        _ => Err(format!("{how} is nothing to do with the page cache").into()),
     }
 }
 

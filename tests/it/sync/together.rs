@@ -276,3 +276,17 @@ fn a_writer_that_stays_is_named_when_the_wait_is_over() {
     other.execute_batch("ROLLBACK").unwrap();
     assert_eq!(store.sync(&world.request()).unwrap().generation, Some(2));
 }
+
+#[test]
+fn a_log_that_a_reader_kept_is_moved_by_the_next_sync_though_nothing_changed() {
+    let world = World::synced();
+    let log = || std::fs::metadata(world.path().join("ragdb.db-wal")).map_or(0, |log| log.len());
+    let reader = rusqlite::Connection::open(world.db()).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM documents").unwrap();
+    world.write("new.md", "# New\n\nA wombat.\n");
+    assert!(world.sync().published);
+    assert!(log() > 0);
+    reader.execute_batch("ROLLBACK").unwrap();
+    assert!(!world.sync().published);
+    assert_eq!(log(), 0);
+}

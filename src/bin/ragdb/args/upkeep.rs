@@ -135,7 +135,7 @@ pub struct CheckArgs {
     pub no_sources: bool,
 }
 
-/// Merge the index into one segment and give free space back.
+/// Merge the index into one segment for each access class and give free space back.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Example:
