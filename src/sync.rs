@@ -176,20 +176,22 @@ impl Store {
         tell(SyncEvent::Walking);
         let planned = self.prepare_plan(request)?;
         seconds.walk = clock.lap();
-        if is_first(&planned) {
-            return self.publish_first(&planned, request, seconds, clock);
-        }
-        let Some(work) = self.work_on(&planned, request)? else { return Ok(None) };
-        seconds.read = clock.lap();
-        refuse_failures(&planned, &work, request.keep_going)?;
-        if !apply::publishes(&planned, &work) && !apply::has_bookkeeping(&planned, &work) {
-            let _ = self.finish_log();
-            let mut report = apply::unpublished(&planned, &work);
-            report.seconds = seconds;
-            return Ok(Some(report));
-        }
-        tell(SyncEvent::Writing { documents: work.documents });
-        let Some(mut report) = self.write(|tx| apply::publish(tx, &planned, work, &tell))? else { return Ok(None) };
+        let published = if is_first(&planned) {
+            self.publish_first(&planned, request, &mut seconds, &mut clock)?
+        } else {
+            let Some(work) = self.work_on(&planned, request)? else { return Ok(None) };
+            seconds.read = clock.lap();
+            refuse_failures(&planned, &work, request.keep_going)?;
+            if !apply::publishes(&planned, &work) && !apply::has_bookkeeping(&planned, &work) {
+                let _ = self.finish_log();
+                let mut report = apply::unpublished(&planned, &work);
+                report.seconds = seconds;
+                return Ok(Some(report));
+            }
+            tell(SyncEvent::Writing { documents: work.documents });
+            self.write(|tx| apply::publish(tx, &planned, work, &tell))?
+        };
+        let Some(mut report) = published else { return Ok(None) };
         seconds.write = clock.lap();
         // It is committed. A log that can't be moved now is moved later: by the next checkpoint, or who opens next.
         let _ = self.checkpoint();
@@ -205,11 +207,11 @@ impl Store {
         &self,
         planned: &Planned,
         request: &SyncRequest,
-        mut seconds: StageSeconds,
-        mut clock: Clock,
+        seconds: &mut StageSeconds,
+        clock: &mut Clock,
     ) -> Result<Option<SyncReport>> {
         let tell = |event| request.progress.iter().for_each(|progress| progress.event(event));
-        let published = self.write(|tx| {
+        self.write(|tx| {
             let Some(mut publication) = Publication::begin(tx, planned)? else { return Ok(None) };
             let work = self.work(planned, request, Some(&mut publication))?;
             seconds.read = clock.lap();
@@ -217,13 +219,7 @@ impl Store {
             tell(SyncEvent::Writing { documents: work.documents });
             (0..work.documents).for_each(|_| tell(SyncEvent::Written));
             publication.finish(work, &tell).map(Some)
-        })?;
-        let Some(mut report) = published else { return Ok(None) };
-        seconds.write = clock.lap();
-        let _ = self.checkpoint();
-        seconds.checkpoint = clock.lap();
-        report.seconds = seconds;
-        Ok(Some(report))
+        })
     }
 
     /// Lists the folders and compares them with what is stored.

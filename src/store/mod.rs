@@ -282,12 +282,9 @@ impl Store {
         let guard = writer.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(conn) = guard.as_ref() {
             conn.busy_timeout(std::time::Duration::ZERO)?;
-            let outcome = conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            let outcome = truncate_log(conn);
             conn.busy_timeout(connect::BUSY_TIMEOUT)?;
-            match outcome {
-                Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => {}
-                other => other?,
-            }
+            outcome?;
         }
         Ok(())
     }

@@ -239,7 +239,7 @@ proptest! {
         for form in FORMS {
             let shadow = Shadow::of(&text, Stretch::whole(&text), form);
             let spaced = shadow.text().replace('\n', " ");
-            for (group, ends) in RULES.all().iter().flat_map(|rule| rule.groups().zip(rule.anchors_in(&spaced))) {
+            for (group, ends) in RULES.all().iter().flat_map(|rule| rule.groups.clone().zip(rule.hits(&spaced))) {
                 let mut lengths = skim.hits.iter().filter(|hit| hit.groups >> group & 1 == 1).map(|hit| hit.length);
                 for end in ends {
                     prop_assert!(lengths.any(|length| length <= end), "{group} at {end}");

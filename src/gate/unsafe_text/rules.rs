@@ -57,7 +57,7 @@ pub(super) struct Rule {
     /// Of each group of anchors, one must stand near; one of the first group, in the match itself.
     needs: Vec<Vec<String>>,
     /// The numbers of these groups among those of all rules.
-    groups: Range<u32>,
+    pub(super) groups: Range<u32>,
     /// As they are written; together they are one.
     patterns: Vec<String>,
     unless: Option<String>,
@@ -209,18 +209,8 @@ impl Rule {
         })
     }
 
-    #[cfg(test)]
-    pub(super) fn groups(&self) -> Range<u32> {
-        self.groups.clone()
-    }
-
-    #[cfg(test)]
-    pub(super) fn anchors_in(&self, spaced: &str) -> Vec<Vec<usize>> {
-        self.hits(spaced)
-    }
-
     /// Where anchors of each group end, in order.
-    fn hits(&self, spaced: &str) -> Vec<Vec<usize>> {
+    pub(super) fn hits(&self, spaced: &str) -> Vec<Vec<usize>> {
         let Some(anchors) = self.anchors() else { return Vec::new() };
         let mut hits = vec![Vec::new(); self.needs.len()];
         let mut ends = Vec::with_capacity(self.needs.len());
