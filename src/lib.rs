@@ -126,6 +126,7 @@ mod model;
 mod purge;
 mod receipt;
 mod rollback;
+mod sabotage;
 mod search;
 mod sql;
 mod status;
@@ -173,6 +174,8 @@ pub use model::{
 pub use purge::{FoundText, Proof, PurgeReport, PurgeRequest, RemovedText};
 pub use receipt::{ClaimReport, ReceiptReport, SpanReport, SpanStatus};
 pub use rollback::{NotRevived, RollbackReport, RollbackRequest, WhyNot};
+#[cfg(feature = "sabotage")]
+pub use sabotage::Sabotage;
 pub use search::{ExpectedPolicy, Explanation, Hit, QueryTermInfo, Refusal, SearchRequest, SearchResult, TermShare};
 pub use status::{OptimizeReport, SourceStatus, Status};
 pub use store::Store;

@@ -1,6 +1,7 @@
 //! Whether stored text is what its source file has at its place. Pure.
 
 use crate::model::{Digest, Span, line_ends};
+use crate::sabotage::Sabotage;
 
 /// What does not agree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +55,9 @@ impl SourceFile {
 
     /// Whether the file is the one with the digest `indexed` and has `text` at `span`.
     pub(crate) fn holds(&self, indexed: Digest, span: &Span, text: &str) -> Result<(), SourceFault> {
+        if Sabotage::SkippedRehash.is_on() {
+            return Ok(());
+        }
         if self.digest != indexed {
             return Err(SourceFault::Changed);
         }

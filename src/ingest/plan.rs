@@ -7,6 +7,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::source::{FoundFile, Listing};
 use crate::error::{Error, Failure, Result};
+use crate::sabotage::Sabotage;
 
 /// A source with fewer stored documents may lose any number of them without being asked, and be removed, unless a
 /// limit says otherwise.
@@ -130,7 +131,7 @@ impl Doubts {
 
 /// Whether the path itself, or a folder above it, failed, so that it is not known to be gone.
 fn is_covered(failed: &HashSet<String>, path: &str) -> bool {
-    if failed.is_empty() {
+    if failed.is_empty() || Sabotage::TombstoneOnFailure.is_on() {
         return false;
     }
     let path = composed(path);

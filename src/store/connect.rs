@@ -11,6 +11,7 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::error::{Error, Result};
+use crate::sabotage::Sabotage;
 
 /// Marks a SQLite file as a ragdb store: the bytes `ragd`.
 pub(super) const APPLICATION_ID: i64 = 0x7261_6764;
@@ -147,7 +148,8 @@ pub(super) fn configure(conn: &Connection, access: Access) -> rusqlite::Result<(
         Access::Write => {
             conn.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
             conn.pragma_update(None, "foreign_keys", true)?;
-            conn.pragma_update(None, "synchronous", "FULL")?;
+            let synchronous = if Sabotage::SynchronousOff.is_on() { "OFF" } else { "FULL" };
+            conn.pragma_update(None, "synchronous", synchronous)?;
             conn.pragma_update_and_check(None, "journal_size_limit", WAL_LIMIT_BYTES, |_| Ok(()))
         }
     }

@@ -39,6 +39,7 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::{Transaction, TransactionBehavior};
 
 use crate::error::{Error, Result};
+use crate::sabotage::Sabotage;
 use connect::Access;
 
 /// What a verb holds inside [`Store::read`] and [`Store::write`], to hand on to the functions of this module: the
@@ -234,9 +235,12 @@ impl Store {
         if conn.is_readonly(rusqlite::MAIN_DB)? {
             return Err(Error::ReadOnly { path: self.path.clone() });
         }
-        let tx = conn
-            .transaction_with_behavior(TransactionBehavior::Immediate)
-            .map_err(|error| connect::busy(&self.path, error))?;
+        let behavior = if Sabotage::DeferredTransaction.is_on() {
+            TransactionBehavior::Deferred
+        } else {
+            TransactionBehavior::Immediate
+        };
+        let tx = conn.transaction_with_behavior(behavior).map_err(|error| connect::busy(&self.path, error))?;
         self.recheck(&tx)?;
         let result = work(&tx)?;
         tx.commit()?;

@@ -12,16 +12,17 @@ const LONGEST: usize = 500;
 /// Which modules of the library a module below the verbs may name. Nothing points back up.
 const DIRECTIONS: &[(&str, &[&str])] = &[
     ("error", &[]),
+    ("sabotage", &[]),
     // The policy holds the version of the lexer.
     ("model", &["error", "lexicon"]),
     ("lexicon", &["error", "model"]),
-    ("store", &["error", "model", "lexicon"]),
+    ("store", &["error", "model", "lexicon", "sabotage"]),
     ("access", &["error", "model", "store"]),
     ("index", &["error", "model", "lexicon", "store"]),
-    ("ingest", &["error", "model", "lexicon", "store"]),
+    ("ingest", &["error", "model", "lexicon", "store", "sabotage"]),
     ("config", &["error", "model", "ingest"]),
     ("evidence", &["error", "model"]),
-    ("gate", &["error", "model", "lexicon"]),
+    ("gate", &["error", "model", "lexicon", "sabotage"]),
     ("answer", &["error", "model", "lexicon", "store", "evidence", "gate", "search", "context", "verify"]),
 ];
 
