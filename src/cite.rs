@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::access::history::Numbers;
 use crate::access::{Scope, Seen};
 use crate::error::{Error, Result};
-use crate::ingest::source::{FileId, SourceReader};
+use crate::ingest::source::SourceReader;
 use crate::model::{ChunkId, Citation, Digest, DocumentId, Principal};
 use crate::store::chunks::ChunkRow;
 use crate::store::documents::DocumentRow;
@@ -121,14 +121,13 @@ impl Store {
     pub(crate) fn source_reader(&self, source_no: i64) -> Result<std::result::Result<SourceReader, String>> {
         let row = self.read(|conn| sources::by_number(conn, source_no))?;
         let Some(row) = row else { return Ok(Err("its source is not in the store any more".into())) };
-        Ok(self.reader_of(&row)?.map_err(|error| error.to_string()))
+        Ok(self.reader_of(&row).map_err(|error| error.to_string()))
     }
 
     /// What reads the files of a source, or the refusal to open its folder.
-    pub(crate) fn reader_of(&self, source: &SourceRow) -> Result<Result<SourceReader>> {
+    pub(crate) fn reader_of(&self, source: &SourceRow) -> Result<SourceReader> {
         let folder = self.path().parent().unwrap_or(std::path::Path::new("/"));
-        let own_files = FileId::of_store(self.path())?;
-        Ok(stored_root(folder, source).and_then(|root| SourceReader::open(&root, ".", own_files, MAX_FILE_BYTES)))
+        stored_root(folder, source).and_then(|root| SourceReader::open(&root, ".", MAX_FILE_BYTES))
     }
 }
 

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 use crate::access::Seen;
 use crate::cite::CiteStatus;
 use crate::error::{Error, Failure, Result};
-use crate::ingest::source::{FileId, Selection, SourceReader};
+use crate::ingest::source::{Selection, SourceReader};
 use crate::model::Principal;
 use crate::store::Store;
 use file::{Entry, Lock, NAME};
@@ -66,40 +66,8 @@ impl Store {
     /// lock can't be read, [`Error::Io`] where a lock can't be written.
     pub fn lock_citations(&self, principal: &Principal, folders: &[PathBuf]) -> Result<LockReport> {
         self.read_as(principal, Seen::Stored, |conn, scope| {
-            self.lock_all(&mut Places::new(self, principal, conn, scope)?, folders)
+            lock_all(&mut Places::new(self, principal, conn, scope)?, folders)
         })
-    }
-
-    fn lock_all(&self, places: &mut Places<'_>, folders: &[PathBuf]) -> Result<LockReport> {
-        let mut report = LockReport::default();
-        for folder in folders {
-            let prose = self.prose(folder, &mut report)?;
-            let old = match file::read(folder, &prose.reader) {
-                Ok((old, _)) => old,
-                Err(Error::NotFound { .. }) => Lock::new(),
-                Err(error) => return Err(error),
-            };
-            let unread = old.iter().filter(|((document, _), _)| prose.is_unread(document));
-            let mut lock: Lock = unread.map(|(key, entry)| (key.clone(), entry.clone())).collect();
-            for document in &prose.documents {
-                let base = folder_of(&prose.root, &document.path);
-                for mention in &document.mentions {
-                    let mut link = link(folder, &document.path, mention);
-                    let key = (document.path.clone(), mention.written.clone());
-                    if let Some(entry) = locked(mention, &base, places, &mut link)? {
-                        lock.insert(key, entry);
-                    } else if link.status != LinkStatus::Unlocked
-                        && let Some(entry) = old.get(&key)
-                    {
-                        link.detail.push_str("; the lock keeps what it had");
-                        lock.insert(key, entry.clone());
-                    }
-                    report.links.push(link);
-                }
-            }
-            file::write(folder, &lock, &[])?;
-        }
-        Ok(report)
     }
 
     /// Compares what the citations of each folder show with its `ragdb.lock`. With `reanchor`, the line numbers of those
@@ -110,66 +78,98 @@ impl Store {
     /// `document_changed` where a document changed while it was to be rewritten, [`Error::Io`] where it can't be.
     pub fn check_citations(&self, principal: &Principal, folders: &[PathBuf], reanchor: bool) -> Result<LockReport> {
         self.read_as(principal, Seen::Stored, |conn, scope| {
-            let report = self.check_all(&mut Places::new(self, principal, conn, scope)?, folders, reanchor)?;
+            let report = check_all(&mut Places::new(self, principal, conn, scope)?, folders, reanchor)?;
             if report.reanchored.is_empty() {
                 return Ok(report);
             }
             // A document that was rewritten may itself be cited.
-            let after = self.check_all(&mut Places::new(self, principal, conn, scope)?, folders, false)?;
+            let after = check_all(&mut Places::new(self, principal, conn, scope)?, folders, false)?;
             Ok(LockReport { reanchored: report.reanchored, ..after })
         })
     }
+}
 
-    fn check_all(&self, places: &mut Places<'_>, folders: &[PathBuf], reanchor: bool) -> Result<LockReport> {
-        let mut report = LockReport::default();
-        for folder in folders {
-            let prose = self.prose(folder, &mut report)?;
-            let (lock, unfinished) = file::read(folder, &prose.reader)?;
-            let from = report.links.len();
-            for document in &prose.documents {
-                let base = folder_of(&prose.root, &document.path);
-                for mention in &document.mentions {
-                    let mut link = link(folder, &document.path, mention);
-                    let entry = lock.get(&(document.path.clone(), mention.written.clone()));
-                    judge(mention, entry, &base, places, &mut link)?;
-                    report.links.push(link);
+fn lock_all(places: &mut Places<'_>, folders: &[PathBuf]) -> Result<LockReport> {
+    let mut report = LockReport::default();
+    for folder in folders {
+        let prose = prose(folder, &mut report)?;
+        let old = match file::read(folder, &prose.reader) {
+            Ok((old, _)) => old,
+            Err(Error::NotFound { .. }) => Lock::new(),
+            Err(error) => return Err(error),
+        };
+        let unread = old.iter().filter(|((document, _), _)| prose.is_unread(document));
+        let mut lock: Lock = unread.map(|(key, entry)| (key.clone(), entry.clone())).collect();
+        for document in &prose.documents {
+            let base = folder_of(&prose.root, &document.path);
+            for mention in &document.mentions {
+                let mut link = link(folder, &document.path, mention);
+                let key = (document.path.clone(), mention.written.clone());
+                if let Some(entry) = locked(mention, &base, places, &mut link)? {
+                    lock.insert(key, entry);
+                } else if link.status != LinkStatus::Unlocked
+                    && let Some(entry) = old.get(&key)
+                {
+                    link.detail.push_str("; the lock keeps what it had");
+                    lock.insert(key, entry.clone());
                 }
-            }
-            if reanchor {
-                let links = report.links.get(from..).unwrap_or_default();
-                let changed = rewrite(folder, &prose, (lock, unfinished), links)?;
-                report.reanchored.extend(changed);
-            } else {
-                report.links.extend(unused(folder, &prose, &lock));
+                report.links.push(link);
             }
         }
-        Ok(report)
+        file::write(folder, &lock, &[])?;
     }
+    Ok(report)
+}
 
-    /// The Markdown files of a folder.
-    fn prose(&self, folder: &Path, report: &mut LockReport) -> Result<Prose> {
-        let reader = SourceReader::open(folder, ".", FileId::of_store(self.path())?, MAX_FILE_BYTES)?;
-        let root = folder.canonicalize().map_err(|error| Error::io(folder, error))?;
-        let listing = reader.list(&Selection::default());
-        let mut unread: Vec<String> = listing.failures.iter().map(|failure| failure.path.clone()).collect();
-        let named = |failure: Failure| Failure { source_id: folder.display().to_string(), ..failure };
-        report.failures.extend(listing.failures.into_iter().map(named));
-        let mut documents = Vec::new();
-        for found in listing.files {
-            match reader.read(&found.path) {
-                Ok(read) => {
-                    let mentions = mentions(&read.text);
-                    documents.push(Document { path: found.path, text: read.text, mentions });
-                }
-                Err(failure) => {
-                    unread.push(found.path);
-                    report.failures.push(named(failure));
-                }
+fn check_all(places: &mut Places<'_>, folders: &[PathBuf], reanchor: bool) -> Result<LockReport> {
+    let mut report = LockReport::default();
+    for folder in folders {
+        let prose = prose(folder, &mut report)?;
+        let (lock, unfinished) = file::read(folder, &prose.reader)?;
+        let from = report.links.len();
+        for document in &prose.documents {
+            let base = folder_of(&prose.root, &document.path);
+            for mention in &document.mentions {
+                let mut link = link(folder, &document.path, mention);
+                let entry = lock.get(&(document.path.clone(), mention.written.clone()));
+                judge(mention, entry, &base, places, &mut link)?;
+                report.links.push(link);
             }
         }
-        report.documents += documents.len() as u64;
-        Ok(Prose { reader, root, documents, unread })
+        if reanchor {
+            let links = report.links.get(from..).unwrap_or_default();
+            let changed = rewrite(folder, &prose, (lock, unfinished), links)?;
+            report.reanchored.extend(changed);
+        } else {
+            report.links.extend(unused(folder, &prose, &lock));
+        }
     }
+    Ok(report)
+}
+
+/// The Markdown files of a folder.
+fn prose(folder: &Path, report: &mut LockReport) -> Result<Prose> {
+    let reader = SourceReader::open(folder, ".", MAX_FILE_BYTES)?;
+    let root = folder.canonicalize().map_err(|error| Error::io(folder, error))?;
+    let listing = reader.list(&Selection::default());
+    let mut unread: Vec<String> = listing.failures.iter().map(|failure| failure.path.clone()).collect();
+    let named = |failure: Failure| Failure { source_id: folder.display().to_string(), ..failure };
+    report.failures.extend(listing.failures.into_iter().map(named));
+    let mut documents = Vec::new();
+    for found in listing.files {
+        match reader.read(&found.path) {
+            Ok(read) => {
+                let mentions = mentions(&read.text);
+                documents.push(Document { path: found.path, text: read.text, mentions });
+            }
+            Err(failure) => {
+                unread.push(found.path);
+                report.failures.push(named(failure));
+            }
+        }
+    }
+    report.documents += documents.len() as u64;
+    Ok(Prose { reader, root, documents, unread })
 }
 
 /// What is locked of a citation; nothing where it does not stand.

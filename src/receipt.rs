@@ -187,7 +187,7 @@ fn receipt_span(manifest: &Manifest, citation: &JudgedCitation) -> Option<Receip
 
 fn open(source_id: &str, root: Option<PathBuf>) -> std::result::Result<SourceReader, String> {
     let root = root.ok_or_else(|| format!("no folder is given for source {source_id}"))?;
-    SourceReader::open(&root, ".", Vec::new(), MAX_FILE_BYTES).map_err(|error| error.to_string())
+    SourceReader::open(&root, ".", MAX_FILE_BYTES).map_err(|error| error.to_string())
 }
 
 fn read(reader: &SourceReader, path: &str) -> std::result::Result<String, String> {

@@ -33,7 +33,7 @@ use crate::config::{Reviewed, SourceConfig};
 use crate::error::{Error, Failure, Result};
 use crate::index::Deaths;
 use crate::ingest::plan::{DeletionLimit, Doubts, SourcePlan, guard, plan};
-use crate::ingest::source::{FileId, SourceReader};
+use crate::ingest::source::SourceReader;
 use crate::model::{Bm25Policy, ChunkId, DocumentId, Policy, Stamps};
 use crate::store::documents::StoredDocument;
 use crate::store::sources::SourceRow;
@@ -239,12 +239,10 @@ impl Store {
         let rebuilt = stored_policy.as_ref().map_or(Vec::new(), |stored| stored.differences(&policy));
         let Resolved { read, removed, settings } =
             sources::resolve(self.path(), request, stored_sources, !rebuilt.is_empty())?;
-        let own_files = FileId::of_store(self.path())?;
         let (mut sources, mut plans, mut reparse, mut doubts) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for declared in read {
             let config = declared.config;
-            let reader =
-                SourceReader::open(&config.base, &config.path, own_files.clone(), declared.row.max_file_bytes)?;
+            let reader = SourceReader::open(&config.base, &config.path, declared.row.max_file_bytes)?;
             let selection = config.selection(&settings)?;
             let (mut listing, stored) = std::thread::scope(|scope| {
                 let stored = scope.spawn(|| match declared.source_no {

@@ -210,7 +210,7 @@ impl<'a> Sources<'a> {
                 let source = self.sources.get(&document.source_no).ok_or_else(|| Error::Damaged {
                     detail: format!("the source of {} is not stored", document.path),
                 })?;
-                let reader = self.store.reader_of(source)?;
+                let reader = self.store.reader_of(source);
                 entry.insert(reader.map_err(|error| why_unread(self.principal, error.to_string())))
             }
         };

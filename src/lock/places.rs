@@ -142,7 +142,7 @@ impl<'a> Places<'a> {
                 let source = self.rows.get(&row.source_id);
                 let source = source
                     .ok_or_else(|| Error::Damaged { detail: format!("the source of {} is not stored", row.path) })?;
-                new.insert(self.store.reader_of(source)?.map_err(|error| error.to_string()))
+                new.insert(self.store.reader_of(source).map_err(|error| error.to_string()))
             }
         };
         let read = match reader {

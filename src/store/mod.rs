@@ -19,6 +19,7 @@ pub(crate) mod generations;
 pub(crate) mod hits;
 pub(crate) mod integrity;
 pub(crate) mod migrate;
+pub(crate) mod open;
 pub(crate) mod past;
 pub(crate) mod postings;
 pub(crate) mod purges;
@@ -59,6 +60,8 @@ pub struct Store {
     /// Made once two read at a time, since it has threads.
     readers: OnceLock<Pool<SqliteConnectionManager>>,
     writer: Option<Mutex<Option<Connection>>>,
+    /// The last field: the connections are closed before.
+    _opened: open::Opened,
 }
 
 impl fmt::Debug for Store {
@@ -171,7 +174,8 @@ impl Store {
 
     fn of(path: PathBuf, (name, first): (connect::Name, Connection), access: Access) -> Self {
         let writer = (access == Access::Write).then(|| Mutex::new(None));
-        Self { path, name, first: Mutex::new(first), readers: OnceLock::new(), writer }
+        let opened = open::Opened::new(&path);
+        Self { path, name, first: Mutex::new(first), readers: OnceLock::new(), writer, _opened: opened }
     }
 
     fn readers(&self) -> &Pool<SqliteConnectionManager> {

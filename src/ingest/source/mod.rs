@@ -1,5 +1,5 @@
 //! The only reader of corpus files. Lists a source's folder and reads its files, without ever following a link,
-//! leaving the folder, waiting on a pipe or opening the store's own files.
+//! leaving the folder, waiting on a pipe or opening a file of a store that is open.
 //!
 //! Owns what is refused and why (each refusal is a [`Failure`] with a code of [`super::code`]). Knows nothing of
 //! the store but the identities of its files, and nothing of what a document's text means.
@@ -16,7 +16,7 @@ mod tests;
 mod walk;
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::Stat;
 use rustix::io::Errno;
@@ -24,6 +24,7 @@ use rustix::io::Errno;
 use self::beneath::Beneath;
 use crate::error::{Error, Failure, Result};
 use crate::store::connect::own_files;
+use crate::store::open;
 
 pub(crate) use read::SourceText;
 pub(crate) use select::{BadPattern, Patterns, Selection};
@@ -37,13 +38,18 @@ pub(crate) struct FileId {
 }
 
 impl FileId {
-    /// The identities of a store's files: the database and what its engine keeps beside it. Nothing is opened.
-    pub fn of_store(database: &Path) -> Result<Vec<Self>> {
+    /// The identities of the files of all stores that this process has open: each database and what its engine keeps
+    /// beside it. Nothing is opened.
+    fn of_open_stores() -> Result<Vec<Self>> {
+        Self::of_stores(&open::paths())
+    }
+
+    fn of_stores(databases: &[PathBuf]) -> Result<Vec<Self>> {
         let mut ids = Vec::new();
-        for path in own_files(database) {
+        for path in databases.iter().flat_map(|database| own_files(database)) {
             match rustix::fs::stat(&path) {
                 Ok(stat) => ids.push(Self::of(&stat)),
-                Err(Errno::NOENT) => {}
+                Err(Errno::NOENT | Errno::NOTDIR) => {}
                 Err(error) => return Err(Error::io(path, error.into())),
             }
         }
@@ -87,17 +93,17 @@ pub(crate) struct SourceReader {
 
 impl SourceReader {
     /// Opens the folder `path` (relative; `.` for `base` itself) beneath `base`. `base` is what the user named
-    /// and may be reached through links; from there on no link is followed. Files with an identity in
-    /// `store_files` are never opened.
+    /// and may be reached through links; from there on no link is followed. The files of all stores that are open are
+    /// left out, whichever store it is for.
     ///
     /// # Errors
     /// [`Error::Refused`] with `root_missing`, `root_not_folder`, `root_symlink` or `root_unreadable`.
-    pub fn open(base: &Path, path: &str, store_files: Vec<FileId>, max_file_bytes: u64) -> Result<Self> {
+    pub fn open(base: &Path, path: &str, max_file_bytes: u64) -> Result<Self> {
         let shown = if path == "." { base.to_path_buf() } else { base.join(path) };
         let root = Beneath::open(base)
             .and_then(|base| if path == "." { Ok(base) } else { base.descend(path.as_bytes()) })
             .map_err(|error| refuse_root(&shown, error))?;
-        Ok(Self { root, store_files, max_file_bytes })
+        Ok(Self { root, store_files: FileId::of_open_stores()?, max_file_bytes })
     }
 
     /// Lists the files that `selection` takes.

@@ -40,7 +40,7 @@ impl Corpus {
     }
 
     fn reader(&self) -> SourceReader {
-        SourceReader::open(&self.at(""), ".", Vec::new(), LIMIT).unwrap()
+        SourceReader::open(&self.at(""), ".", LIMIT).unwrap()
     }
 
     /// A reader for systems without `openat2`.
@@ -343,9 +343,9 @@ fn the_stores_own_files_are_left_out_whatever_their_names() {
     }
     fs::hard_link(&database, corpus.at("link.md")).unwrap();
     fs::hard_link(corpus.at("store.md-wal"), corpus.at("log.md")).unwrap();
-    let own = FileId::of_store(&database).unwrap();
+    let own = FileId::of_stores(&[database]).unwrap();
     assert_eq!(own.len(), 3);
-    let reader = SourceReader::open(&corpus.at(""), ".", own, LIMIT).unwrap();
+    let reader = SourceReader { store_files: own, ..corpus.reader() };
     let listing = reader.list(&Selection::default());
     assert_eq!((paths(&listing), refusals(&listing)), (vec!["a.md"], vec![]));
 
@@ -366,7 +366,7 @@ fn the_stores_own_files_are_left_out_whatever_their_names() {
 fn roots_are_refused_by_code() {
     let corpus = Corpus::new(&["a.md", "sub/b.md"]);
     symlink("sub", corpus.at("alias")).unwrap();
-    let code = |base: &Path, path: &str| match SourceReader::open(base, path, Vec::new(), LIMIT) {
+    let code = |base: &Path, path: &str| match SourceReader::open(base, path, LIMIT) {
         Ok(_) => "ok",
         Err(error) => {
             assert!(error.hint().is_some());

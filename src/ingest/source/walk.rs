@@ -398,7 +398,7 @@ mod tests {
         }
         std::fs::write(root.path().join("0/A.md"), "text").unwrap();
         std::fs::write(root.path().join("0/a.md"), "text").unwrap();
-        let reader = SourceReader::open(root.path(), ".", Vec::new(), 1 << 20).unwrap();
+        let reader = SourceReader::open(root.path(), ".", 1 << 20).unwrap();
         let alone = list_with(&reader, &Selection::default(), 1);
         assert_eq!((alone.files.len(), alone.failures.len()), (80, 2));
         assert!(alone.files.is_sorted_by(|a, b| a.path < b.path));
