@@ -15,6 +15,7 @@ mod eval;
 mod headings;
 mod lock;
 mod model;
+mod promise;
 mod purge;
 mod reference;
 mod rollback;
