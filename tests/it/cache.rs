@@ -2,6 +2,7 @@
 
 mod asking;
 mod broken;
+mod matrix;
 
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -269,7 +269,7 @@ fn references_are_met(#[case] set: &str, #[case] folder: &str, #[case] reference
 
 /// The page on the unsafe gate shows what the command says.
 #[test]
-fn the_figures_of_the_unsafe_gate_are_the_published_ones() {
+fn promise_19_the_figures_of_the_unsafe_gate_are_the_published_ones() {
     let Some(folder) = data_set("injection", "D_injection") else { return };
     let output = std::process::Command::new(env!("CARGO_BIN_EXE_ragdb"))
         .args(["eval", "--injection"])

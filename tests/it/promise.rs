@@ -3,6 +3,7 @@
 
 mod envelope;
 mod folder;
+mod gate;
 mod hazards;
 mod names;
 mod quotes;

@@ -50,7 +50,7 @@ fn places(project: &Project, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_canary_is_gone_from_store_log_and_copy() {
+fn promise_14_the_canary_is_gone_from_store_log_and_copy() {
     let project = project();
     let (code, report) = project.json(&["purge", "secret.md", "--prove", "--reason", "ticket 42"]);
     assert_eq!(code, 0, "{report:#}");
@@ -150,7 +150,7 @@ fn purged(project: &Project) -> PurgeReport {
 }
 
 #[test]
-fn the_proof_notices_what_is_still_there() {
+fn promise_14_the_proof_notices_what_is_still_there() {
     for (name, sql) in [
         ("nothing", ""),
         ("a query", "UPDATE runs SET query = 'where are the ZebraFish'"),
