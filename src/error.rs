@@ -183,7 +183,10 @@ impl Error {
             Self::StoreExists { .. } => "open it, or choose another path".into(),
             Self::ForeignStore { .. } => "name a ragdb store with --db".into(),
             Self::NewerStore { .. } => "install a newer ragdb".into(),
-            Self::OlderStore { .. } => "make a copy, then run `ragdb migrate`".into(),
+            Self::OlderStore { .. } => {
+                "make a copy, together with the `-wal` file where there is one beside it; then run `ragdb migrate`"
+                    .into()
+            }
             Self::Damaged { .. } => "run `ragdb check`; sync into a new file if it reports damage".into(),
             Self::Busy { .. } => "wait for the other ragdb process, then run it again".into(),
             Self::PolicyMismatch { .. } => "run `ragdb sync` to rebuild the index under the new settings".into(),

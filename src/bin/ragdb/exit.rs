@@ -135,15 +135,23 @@ impl Reporter {
 
 /// Ends a run whose arguments do not parse, or that asked for help; gives the exit code.
 pub fn usage(error: &clap::Error, json: bool) -> u8 {
-    let informs = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-    let _ = if json && !informs {
+    if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+        let shown = error.print().and_then(|()| io::stdout().flush());
+        let result = shown.map(|()| Outcome::Done).map_err(Stop::Output);
+        if let Err(stop) = &result {
+            Reporter { json: false, verbose: false, palette: Palette::plain() }.stop(stop);
+        }
+        return code(&result);
+    }
+    // Nothing more can be done where this fails as well.
+    let _ = if json {
         let (message, hint) = usage_message(&error.render().to_string());
         let error = ErrorView { code: "usage", message, hint };
         write_json(&mut io::stdout().lock(), &ErrorDocument { error, failures: None })
     } else {
         error.print()
     };
-    if informs { 0 } else { 2 }
+    2
 }
 
 /// Splits what clap says into the message, which is its first paragraph, and the hint: its tip, else the usage.

@@ -136,7 +136,14 @@ fn a_closed_pipe_is_no_error() {
 #[test]
 fn a_full_disk_is_an_error() {
     let project = Project::synced();
-    for arguments in [&["search", "key"][..], &["search", "key", "--json"], &["sql", "SELECT 1", "--csv"]] {
+    for arguments in [
+        &["search", "key"][..],
+        &["search", "key", "--json"],
+        &["sql", "SELECT 1", "--csv"],
+        &["--version"],
+        &["eval", "--help"],
+        &["help", "sync"],
+    ] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has /dev/full");
         let output = project.command(arguments).stdout(full).stderr(Stdio::piped()).output().expect("ragdb runs");
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");

@@ -144,7 +144,8 @@ pub struct OptimizeArgs {}
 
 /// Bring a store made by an older ragdb to the current schema.
 ///
-/// Happens in one transaction. A current store is left alone; make a copy of the file before the others.
+/// Happens in one transaction. A current store is left alone; make a copy of the file before the others,
+/// together with the `-wal` file where there is one beside it.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Example:

@@ -60,7 +60,6 @@ impl Palette {
     }
 
     /// The palette without colours.
-    #[cfg(test)]
     pub fn plain() -> Self {
         Self { on: false }
     }
