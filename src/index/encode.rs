@@ -166,7 +166,7 @@ pub(crate) fn decode_block(
     tfs: &mut [u32],
 ) -> Result<()> {
     let (gaps, frequencies) = block.split_at(chunks.len() * widths.gap());
-    // 128 gaps below 2^32 can't overflow 64 bits, and the numbers ascend: checking the last one is enough.
+    // The numbers ascend: checking the last one is enough.
     let next = match widths.gap() {
         1 => decode_gaps::<1>(gaps, base, chunks),
         2 => decode_gaps::<2>(gaps, base, chunks),
@@ -175,9 +175,9 @@ pub(crate) fn decode_block(
     };
     match widths.tf() {
         0 => tfs.fill(1),
-        1 => decode_tfs::<1>(frequencies, tfs),
-        2 => decode_tfs::<2>(frequencies, tfs),
-        _ => decode_tfs::<4>(frequencies, tfs),
+        1 => get_wide::<1>(frequencies, tfs),
+        2 => get_wide::<2>(frequencies, tfs),
+        _ => get_wide::<4>(frequencies, tfs),
     }
     if next > u64::from(limit) || tfs.iter().fold(1, |least, &tf| least.min(tf)) == 0 {
         return Err(damaged("a block has an impossible chunk number or frequency"));
@@ -185,28 +185,22 @@ pub(crate) fn decode_block(
     Ok(())
 }
 
-/// The integers of one width.
-fn integers<const WIDTH: usize>(bytes: &[u8]) -> impl Iterator<Item = u32> {
-    bytes.as_chunks::<WIDTH>().0.iter().map(|bytes| {
-        let mut integer = [0; 4];
-        integer[4 - WIDTH..].copy_from_slice(bytes);
-        u32::from_be_bytes(integer)
-    })
+/// Puts the integers of one width into `numbers`.
+#[inline]
+fn get_wide<const WIDTH: usize>(bytes: &[u8], numbers: &mut [u32]) {
+    for (number, bytes) in numbers.iter_mut().zip(bytes.as_chunks::<WIDTH>().0) {
+        *number = bytes.iter().fold(0, |number, &byte| number << 8 | u32::from(byte));
+    }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "the caller checks the last number, which is the largest")]
+/// Gives the number after the last chunk, however large. Where that is not above a chunk's limit, all chunks are right.
 fn decode_gaps<const WIDTH: usize>(gaps: &[u8], base: u32, chunks: &mut [u32]) -> u64 {
-    let mut next = u64::from(base);
-    for (chunk, gap) in chunks.iter_mut().zip(integers::<WIDTH>(gaps)) {
-        next += u64::from(gap);
-        *chunk = next as u32;
-        next += 1;
+    get_wide::<WIDTH>(gaps, chunks);
+    let all: u64 = chunks.iter().map(|&gap| u64::from(gap)).sum();
+    let mut next = base;
+    for chunk in &mut *chunks {
+        *chunk = next.wrapping_add(*chunk);
+        next = chunk.wrapping_add(1);
     }
-    next
-}
-
-fn decode_tfs<const WIDTH: usize>(frequencies: &[u8], tfs: &mut [u32]) {
-    for (tf, frequency) in tfs.iter_mut().zip(integers::<WIDTH>(frequencies)) {
-        *tf = frequency;
-    }
+    u64::from(base) + all + chunks.len() as u64
 }
