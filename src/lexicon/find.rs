@@ -3,8 +3,10 @@
 //! A word is one of them if its folded form is, or if it alone would be indexed as one of them. Of a word of letters and
 //! digits that has no parts this is its stem, so that most words are told by how they start; the others are lexed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::ops::Range;
+
+use hashbrown::HashSet;
 
 use super::fold::stands_alone;
 use super::stem::Stems;
@@ -56,11 +58,53 @@ impl Wanted {
     }
 }
 
+impl Wanted {
+    /// The stretches of a text between white space, each with the white space before it, in which a word can be one of
+    /// the terms. A term of ASCII starts as a word does, or a part of a word: behind another character than a lower-case
+    /// letter, or with another one than that.
+    fn stretches(&self, text: &str) -> Vec<Range<usize>> {
+        let bytes = text.as_bytes();
+        let mut stretches: Vec<Range<usize>> = Vec::new();
+        let (mut start, mut can_match, mut behind_lower) = (0, false, false);
+        for (at, &byte) in bytes.iter().enumerate() {
+            let is_lower = byte.is_ascii_lowercase();
+            if byte.is_ascii_whitespace() {
+                if can_match {
+                    stretches.push(start..at);
+                }
+                (start, can_match) = (at, false);
+            } else if !(can_match || is_lower && behind_lower) {
+                can_match = !byte.is_ascii() || self.can_start(byte, bytes.get(at + 1).copied());
+            }
+            behind_lower = is_lower;
+        }
+        if can_match {
+            stretches.push(start..bytes.len());
+        }
+        stretches
+    }
+
+    /// Whether a term can start with this byte of ASCII and the one behind it.
+    #[inline]
+    fn can_start(&self, byte: u8, next: Option<u8>) -> bool {
+        let first = byte.to_ascii_lowercase();
+        self.any[usize::from(first)]
+            && (self.short[usize::from(first)]
+                || next.is_none_or(|next| {
+                    !next.is_ascii_alphanumeric()
+                        || self.starts.binary_search(&[first, next.to_ascii_lowercase()]).is_ok()
+                }))
+    }
+}
+
 impl Lexer {
     /// The bytes of the words of `text` that are among the wanted terms, in order; neighbours that touch are one range.
     pub(crate) fn find(&mut self, text: &str, wanted: &mut Wanted) -> Vec<Range<usize>> {
-        let mut finder = Finder { text, stems: &mut self.stems, wanted, found: Vec::new() };
-        self.segmenter.segment(text, &mut finder);
+        let mut finder = Finder { text: "", start: 0, stems: &mut self.stems, wanted, found: Vec::new() };
+        for stretch in wanted.stretches(text) {
+            (finder.start, finder.text) = (stretch.start, &text[stretch]);
+            self.segmenter.segment(finder.text, &mut finder);
+        }
         let found = finder.found;
         let mut ranges: Vec<Range<usize>> = Vec::new();
         for Found { source, unsure } in found {
@@ -98,20 +142,27 @@ struct Found {
 }
 
 struct Finder<'a> {
+    /// A stretch of the text, and where it starts in it.
     text: &'a str,
+    start: usize,
     stems: &'a mut Stems,
     wanted: &'a Wanted,
     found: Vec<Found>,
 }
 
 impl Finder<'_> {
+    fn push(&mut self, source: Range<usize>, unsure: Option<String>) {
+        let source = self.start + source.start..self.start + source.end;
+        self.found.push(Found { source, unsure });
+    }
+
     fn part(&mut self, folded: &str, source: Range<usize>) {
         if !is_simple(&self.text.as_bytes()[source.clone()], folded.as_bytes()) {
-            self.found.push(Found { source, unsure: Some(folded.to_owned()) });
+            self.push(source, Some(folded.to_owned()));
         } else if self.wanted.can_be(folded.as_bytes())
             && (self.wanted.terms.contains(folded) || self.wanted.terms.contains(self.stems.stem(folded).0))
         {
-            self.found.push(Found { source, unsure: None });
+            self.push(source, None);
         }
     }
 }
@@ -126,6 +177,11 @@ fn is_simple(verbatim: &[u8], folded: &[u8]) -> bool {
 }
 
 impl Visitor for Finder<'_> {
+    #[inline]
+    fn plain_word(&mut self, text: &str, at: usize) {
+        self.part(text, at..at + text.len());
+    }
+
     fn word(&mut self, word: &Word<'_>) {
         if word.suffix.is_empty() {
             return word.parts().for_each(|(part, source)| self.part(part, source));
@@ -136,7 +192,7 @@ impl Visitor for Finder<'_> {
                 self.part(part, source);
             } else {
                 let source = source.start..source.end + word.suffix.len();
-                self.found.push(Found { source, unsure: Some(format!("{part}{}", word.suffix)) });
+                self.push(source, Some(format!("{part}{}", word.suffix)));
             }
         }
     }
@@ -145,15 +201,15 @@ impl Visitor for Finder<'_> {
         let folded = c.encode_utf8(&mut [0; 4]).to_owned();
         if stands_alone(c) && self.text[source.clone()] == folded {
             if self.wanted.any[usize::from(folded.as_bytes()[0])] && self.wanted.terms.contains(&folded) {
-                self.found.push(Found { source, unsure: None });
+                self.push(source, None);
             }
         } else {
-            self.found.push(Found { source, unsure: Some(folded) });
+            self.push(source, Some(folded));
         }
     }
 
     fn symbol(&mut self, c: char, source: Range<usize>) {
-        self.found.push(Found { source, unsure: Some(c.to_string()) });
+        self.push(source, Some(c.to_string()));
     }
 }
 
@@ -207,9 +263,23 @@ mod tests {
     }
 
     #[test]
+    fn only_what_can_be_wanted_is_looked_at() {
+        let wanted = Wanted::new(["hop", "c++", "rabbit"].map(str::to_owned).into_iter().collect());
+        let stretches = |text: &str| -> Vec<String> {
+            wanted.stretches(text).into_iter().map(|stretch| text[stretch].to_owned()).collect()
+        };
+        assert_eq!(
+            stretches("A rabbit, a RAbble\n\tiRabbit rose o'Hop"),
+            [" rabbit,", " RAbble", "\tiRabbit", " o'Hop"]
+        );
+        assert_eq!(stretches("grab char C++ \u{301} pre\u{e9}"), [" C++", " \u{301}", " pre\u{e9}"]);
+        assert_eq!(stretches(""), [""; 0]);
+    }
+
+    #[test]
     fn plain_words_and_characters_are_not_lexed() {
         assert_eq!(agree("The Hopping HTTP2 rabbits hopped 检索 over v2", "hop rabbit 检 http2"), 0);
-        assert_eq!(agree("C++ and maxChars are", "hop"), 1);
+        assert_eq!(agree("C++ and maxChars are", "cat"), 1);
     }
 
     proptest! {

@@ -1,7 +1,8 @@
 //! Which parts of a hit's text match the query's words.
 
-use std::collections::HashSet;
 use std::ops::Range;
+
+use hashbrown::HashSet;
 
 use super::query::{Lexed, Typed};
 use crate::lexicon::{Lexer, Wanted};
