@@ -272,6 +272,17 @@ pub(super) fn heading_path(row: &Row<'_>, [headings, is_under_title, title]: [us
     }
 }
 
+/// The headings of the same columns, outermost first.
+pub(super) fn headings_of(row: &Row<'_>, columns: [usize; 3], chunk_no: i64) -> Result<Vec<String>> {
+    let [headings, is_under_title, title] = columns;
+    let mut all = if row.get(is_under_title)? { vec![row.get(title)?] } else { Vec::new() };
+    let below = row.get_ref(headings)?.as_str().map_err(rusqlite::Error::from)?;
+    if below != "[]" {
+        all.append(&mut parse_headings(below, chunk_no)?);
+    }
+    Ok(all)
+}
+
 fn missing(chunk_no: i64) -> Error {
     Error::Damaged { detail: format!("chunk number {chunk_no} is indexed and not stored") }
 }

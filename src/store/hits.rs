@@ -80,7 +80,7 @@ fn read(row: &Row<'_>, chunk_no: i64) -> Result<HitRow> {
         path: row.get(11)?,
         title: row.get(9)?,
         span: chunks::span(row, 3)?,
-        heading_path: chunks::parse_headings(&chunks::heading_path(row, [7, 8, 9])?, chunk_no)?,
+        heading_path: chunks::headings_of(row, [7, 8, 9], chunk_no)?,
         text: row.get(10)?,
         content_hash,
     })
