@@ -5,6 +5,7 @@
 
 mod filter;
 mod highlight;
+mod kept;
 mod query;
 mod types;
 mod unsafe_chunks;
@@ -18,6 +19,7 @@ use crate::store::hits::{HitReader, PlaceReader};
 use crate::store::postings::PostingReader;
 use crate::store::{Connection, Store, chunks, documents, settings};
 use filter::Filters;
+use kept::Kept;
 use query::Lexed;
 
 pub use types::{ExpectedPolicy, Explanation, Hit, QueryTermInfo, Refusal, SearchRequest, SearchResult, TermShare};
@@ -80,7 +82,8 @@ impl Store {
             let message = format!("the query has {length} bytes; ask with {LONGEST_QUERY} or fewer");
             return Err(Error::Invalid { message });
         }
-        let mut lexer = Lexer::new();
+        let kept: &Kept = self.kept();
+        let mut lexer = kept.lexer();
         let typed = if request.literal { query::literal(&request.query) } else { query::parse(&request.query) };
         let lexed = query::lex(&typed, request.all_terms, &mut lexer);
         let expected = request.expected_policy.as_ref();
@@ -92,7 +95,7 @@ impl Store {
             _ => return Err(nothing_published(self)),
         };
         check_policy(&policy, expected)?;
-        let search = Search { conn, scope, policy: &policy, lexed: &lexed, request, traverse };
+        let search = Search { conn, scope, kept: &kept.index, policy: &policy, lexed: &lexed, request, traverse };
         let mut filters = Filters::new(conn, &typed, &mut lexer);
         let scored = search.rank(&mut filters, search.floor())?;
         let hits = search.hits(&scored, &typed, &mut lexer)?;
@@ -107,6 +110,7 @@ impl Store {
         } else {
             (Vec::new(), 0)
         };
+        kept.give_back(lexer);
         Ok(SearchResult {
             query: request.query.clone(),
             generation,
@@ -165,6 +169,7 @@ fn wanted(stored: &Policy, expected: Option<&ExpectedPolicy>) -> Result<Policy> 
 /// How the index is read: [`index::top_k`], or all of it.
 type Traverse = fn(
     &mut PostingReader<'_>,
+    &index::Kept,
     &index::Query,
     &Bm25Policy,
     &mut dyn FnMut(i64) -> Result<bool>,
@@ -174,6 +179,7 @@ type Traverse = fn(
 struct Search<'a> {
     conn: &'a Connection,
     scope: &'a Scope,
+    kept: &'a index::Kept,
     policy: &'a Policy,
     lexed: &'a Lexed,
     request: &'a SearchRequest,
@@ -203,7 +209,7 @@ impl Search<'_> {
         let mut tie_key = |chunk_no: i64| places.place(chunk_no);
         let mut accept = |chunk_no: i64| filters.accept(chunk_no);
         let mut reader = PostingReader::new(self.conn)?;
-        (self.traverse)(&mut reader, &self.query(floor), &self.policy.bm25, &mut accept, &mut tie_key)
+        (self.traverse)(&mut reader, self.kept, &self.query(floor), &self.policy.bm25, &mut accept, &mut tie_key)
     }
 
     fn hits(&self, scored: &[Scored], typed: &query::Typed, lexer: &mut Lexer) -> Result<Vec<Hit>> {

@@ -43,7 +43,7 @@ pub(crate) fn for_each_posting(
             let Some((last, _)) = batch.last() else { break };
             after = Some(last.clone());
             for (term, row) in &batch {
-                let mut cursor = Cursor::open(reader, &segment, row)?;
+                let mut cursor = Cursor::open(reader, &segment, row.clone())?;
                 let (mut live, mut largest) = (0, 0);
                 while cursor.chunk() != END {
                     let bound = cursor.impact_within(cursor.chunk(), cursor.chunk());
@@ -103,7 +103,7 @@ pub(crate) fn terms_with_chunk(
             let Some((last, _)) = batch.last() else { break };
             after = Some(last.clone());
             for (term, row) in batch.iter().filter(|(term, _)| wanted(term)) {
-                let mut cursor = Cursor::open(reader, &segment, row)?;
+                let mut cursor = Cursor::open(reader, &segment, row.clone())?;
                 while cursor.chunk() != END && lengths.get(reader, cursor.chunk())? == 0 {
                     cursor.next(reader)?;
                 }

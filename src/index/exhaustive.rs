@@ -1,33 +1,35 @@
 //! Top k by decoding everything: the yardstick for `topk`, kept as plain as can be.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use super::collect::{Callbacks, Collector, Scored};
 use super::cursor::{Cursor, END};
-use super::lengths::Lengths;
+use super::kept::Kept;
 use super::plan::{Plan, Query};
 use super::score::saturation;
 use crate::error::Result;
 use crate::model::Bm25Policy;
 use crate::store::postings::PostingReader;
 
-/// What [`super::top_k`] gives, without pruning.
+/// What [`super::top_k`] gives, without pruning and from what is stored, whatever is kept.
 pub(crate) fn exhaustive(
     reader: &mut PostingReader<'_>,
+    _: &Kept,
     query: &Query,
     policy: &Bm25Policy,
     accept: &mut dyn FnMut(i64) -> Result<bool>,
     tie_key: &mut dyn FnMut(i64) -> Result<(String, i64)>,
 ) -> Result<Vec<Scored>> {
-    let plan = Plan::new(reader, query, policy)?;
+    let plan = Plan::new(reader, None, query, policy)?;
     let mut collector = Collector::new(query.k, query.min_score);
     let mut callbacks = Callbacks { accept, tie_key };
     for (index, segment) in plan.segments.iter().enumerate() {
         let mut found: BTreeMap<u32, Vec<Option<f64>>> = BTreeMap::new();
-        let mut lengths = Lengths::on_demand(segment.first_chunk);
+        let mut lengths = plan.lengths(index);
         for (term, planned) in plan.terms.iter().enumerate() {
-            let Some(row) = &planned.rows[index] else { continue };
-            let mut cursor = Cursor::open(reader, segment, row)?;
+            let Some(list) = &planned.lists[index] else { continue };
+            let mut cursor = Cursor::over(reader, Arc::clone(list))?;
             while cursor.chunk() != END {
                 let length = lengths.get(reader, cursor.chunk())?;
                 if length > 0 {
@@ -43,7 +45,7 @@ pub(crate) fn exhaustive(
             for term in group {
                 let mut chunks = BTreeSet::new();
                 if let Some(row) = reader.term(segment.segment, term)? {
-                    let mut cursor = Cursor::open(reader, segment, &row)?;
+                    let mut cursor = Cursor::open(reader, segment, row)?;
                     while cursor.chunk() != END {
                         chunks.insert(cursor.chunk());
                         cursor.next(reader)?;

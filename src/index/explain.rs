@@ -1,7 +1,8 @@
 //! Where one chunk's score comes from.
 
+use std::sync::Arc;
+
 use super::cursor::Cursor;
-use super::lengths::Lengths;
 use super::plan::{Plan, Query};
 use super::score::{Statistics, saturation};
 use crate::error::Result;
@@ -49,24 +50,24 @@ pub(crate) fn explain(
     policy: &Bm25Policy,
     chunk_no: i64,
 ) -> Result<Explanation> {
-    let plan = Plan::new(reader, query, policy)?;
+    let plan = Plan::new(reader, None, query, policy)?;
     let place = plan.segments.iter().enumerate().find_map(|(index, segment)| {
         let chunk = u32::try_from(chunk_no.checked_sub(segment.first_chunk)?).ok()?;
         (chunk < segment.chunks).then_some((index, segment, chunk))
     });
     let length = match place {
-        Some((_, segment, chunk)) => Lengths::on_demand(segment.first_chunk).get(reader, chunk)?,
+        Some((index, _, chunk)) => plan.lengths(index).get(reader, chunk)?,
         None => 0,
     };
     let norm = plan.formula.norm(length);
     let mut terms = Vec::with_capacity(plan.terms.len());
     for (asked, planned) in query.asked.terms.iter().zip(&plan.terms) {
         let mut tf = 0;
-        if let Some((index, segment, chunk)) = place
+        if let Some((index, _, chunk)) = place
             && length > 0
-            && let Some(row) = planned.rows[index].as_ref().filter(|row| row.df > 0)
+            && let Some(list) = planned.lists[index].as_ref().filter(|list| list.df() > 0)
         {
-            let mut cursor = Cursor::open(reader, segment, row)?;
+            let mut cursor = Cursor::over(reader, Arc::clone(list))?;
             if cursor.seek(reader, chunk)? == chunk {
                 tf = cursor.tf();
             }

@@ -1,6 +1,9 @@
 //! Chunk lengths: read on demand for a query, and changed page by page for a sync. A length of 0 means dead or not
 //! indexed.
 
+use std::sync::Arc;
+
+use super::kept::KeptLengths;
 use crate::error::Result;
 use crate::store::classes::{class_of, first_chunk};
 use crate::store::postings::{LENGTHS_PER_PAGE, LengthsPage, PostingReader, PostingWriter, damaged};
@@ -19,7 +22,7 @@ enum Page {
     /// It holds no live chunk and so has no row.
     Absent,
     /// Its bytes, in a place of their own: a list of them all would be copied as it grows.
-    Read(Box<LengthsPage>),
+    Read(Arc<LengthsPage>),
 }
 
 /// The lengths of a range of chunks.
@@ -31,13 +34,20 @@ pub(crate) struct Lengths {
     /// The page after the last one read, and how many to read ahead if it is the next one asked for.
     expected: usize,
     ahead: usize,
+    /// Where pages are kept from one search to the next.
+    kept: Option<Arc<KeptLengths>>,
 }
 
 impl Lengths {
     /// Lengths from `first_chunk` on, each page to be read when [`Lengths::get`] first asks for it.
     pub(crate) fn on_demand(first_chunk: i64) -> Self {
         let (first_page, offset) = place(first_chunk);
-        Self { first_page, offset, pages: Vec::new(), expected: 0, ahead: 0 }
+        Self { first_page, offset, pages: Vec::new(), expected: 0, ahead: 0, kept: None }
+    }
+
+    /// The same; pages that are kept are not read.
+    pub(super) fn kept(first_chunk: i64, kept: &Arc<KeptLengths>) -> Self {
+        Self { kept: Some(Arc::clone(kept)), ..Self::on_demand(first_chunk) }
     }
 
     /// The lengths of `chunks` chunks from `first_chunk` on, read now: two bytes for each, where there is a page.
@@ -107,9 +117,17 @@ impl Lengths {
         }
         self.pages[first..=last].fill(Page::Absent);
         let (first_page, pages) = (self.first_page, &mut self.pages);
+        if let Some(kept) = &self.kept {
+            let mut places = pages[first..=last].iter_mut();
+            return kept.each_page(reader, first_page + signed(first), first_page + signed(last), |_, lengths| {
+                if let (Some(place), Some(lengths)) = (places.next(), lengths) {
+                    *place = Page::Read(lengths);
+                }
+            });
+        }
         reader.each_lengths(first_page + signed(first), first_page + signed(last), |page, lengths| {
             if let Some(place) = usize::try_from(page - first_page).ok().and_then(|page| pages.get_mut(page)) {
-                *place = Page::Read(Box::new(*lengths));
+                *place = Page::Read(Arc::new(*lengths));
             }
             true
         })

@@ -97,8 +97,8 @@ impl SegmentSource {
     /// older postings it knew.
     fn drain<'c, W: Written<'c>>(&mut self, out: &mut W, lists: &mut ListWriter<'_>) -> Result<(u64, u64)> {
         let Some((term, row)) = self.batch.pop_front() else { return Ok((0, 0)) };
-        let mut dropped = 0;
-        let mut cursor = Cursor::open(out.reader()?, &self.segment, &row)?;
+        let (mut dropped, dead) = (0, row.dead);
+        let mut cursor = Cursor::open(out.reader()?, &self.segment, row)?;
         let shift = self.segment.first_chunk - self.first_chunk;
         while cursor.chunk() != END {
             // Chunks before the new segment's first are all dead.
@@ -113,7 +113,7 @@ impl SegmentSource {
         if self.batch.is_empty() {
             self.fill(out.reader()?, Some(&term))?;
         }
-        Ok((dropped, row.dead))
+        Ok((dropped, dead))
     }
 }
 

@@ -1,5 +1,10 @@
 //! A query with all that the store knows about it: read once, before any posting.
 
+use std::sync::Arc;
+
+use super::cursor::List;
+use super::kept::{Kept, KeptPart};
+use super::lengths::Lengths;
 use super::score::{Formula, Statistics, impact_unit};
 use super::segment::statistics_of;
 use crate::error::{Error, Result};
@@ -26,21 +31,23 @@ pub(crate) struct Query {
     pub min_score: f64,
 }
 
-/// A query term with its statistics and its row in each segment.
+/// A query term with its statistics and its list in each segment.
 pub(crate) struct PlannedTerm {
     /// Live chunks of the classes searched that have it.
     pub df: u64,
     pub idf: f64,
     /// weight · idf.
     pub factor: f64,
-    /// Its row in each segment, in the order of the plan's segments.
-    pub rows: Vec<Option<TermRow>>,
+    /// Its list in each segment, in the order of the plan's segments.
+    pub lists: Vec<Option<Arc<List>>>,
 }
 
 /// A query ready to be run on one snapshot.
 pub(crate) struct Plan<'q> {
     pub query: &'q Query,
     pub segments: Vec<SegmentRow>,
+    /// What is kept of each segment; nothing where the store is read anew.
+    kept: Vec<KeptPart>,
     pub statistics: Statistics,
     pub formula: Formula,
     pub terms: Vec<PlannedTerm>,
@@ -52,11 +59,16 @@ pub(crate) struct Plan<'q> {
 }
 
 impl<'q> Plan<'q> {
-    /// Reads statistics and term rows. The caller holds a read transaction open.
+    /// Reads statistics and lists, those that are not `kept`. The caller holds a read transaction open.
     ///
     /// # Errors
     /// [`Error::Invalid`] for a query outside its ranges, [`Error::Damaged`] for impossible statistics.
-    pub(crate) fn new(reader: &mut PostingReader<'_>, query: &'q Query, policy: &Bm25Policy) -> Result<Self> {
+    pub(crate) fn new(
+        reader: &mut PostingReader<'_>,
+        kept: Option<&Kept>,
+        query: &'q Query,
+        policy: &Bm25Policy,
+    ) -> Result<Self> {
         let weights = query.asked.terms.iter().all(|term| term.weight > 0.0 && term.weight.is_finite());
         let required = query.required.iter().all(|&index| index < query.asked.units.len());
         if query.k == 0 || !weights || !required || query.floor.is_nan() || query.min_score.is_nan() {
@@ -67,11 +79,12 @@ impl<'q> Plan<'q> {
         let segments = reader.segments(&query.classes)?;
         let statistics = statistics_of(&segments)?;
         let mut terms = Vec::with_capacity(query.asked.terms.len());
-        let rows = reader.terms(&segments, query.asked.terms.iter().map(|term| term.term.as_str()))?;
-        for (QueryTerm { term, weight, .. }, rows) in query.asked.terms.iter().zip(rows) {
-            let df = live_df(statistics, term, &rows)?;
+        let kept = kept.map(|kept| kept.parts(&query.classes, &segments)).unwrap_or_default();
+        for QueryTerm { term, weight, .. } in &query.asked.terms {
+            let lists = lists_of(reader, &segments, &kept, term)?;
+            let df = live_df(statistics, term, &lists)?;
             let idf = statistics.idf(df);
-            terms.push(PlannedTerm { df, idf, factor: weight * idf, rows });
+            terms.push(PlannedTerm { df, idf, factor: weight * idf, lists });
         }
         let (idf, df): (Vec<f64>, Vec<u64>) = terms.iter().map(|term: &PlannedTerm| (term.idf, term.df)).unzip();
         let floor = FloorRule::new(&query.asked, &idf, &df, statistics.chunks, query.floor);
@@ -82,7 +95,7 @@ impl<'q> Plan<'q> {
         required.sort_unstable();
         required.dedup();
         let formula = Formula::new(policy, statistics.average_length());
-        Ok(Self { query, segments, statistics, formula, terms, floor, required, alternatives })
+        Ok(Self { query, segments, kept, statistics, formula, terms, floor, required, alternatives })
     }
 
     /// Whether a chunk with these terms has every required unit and reaches the floor.
@@ -97,15 +110,29 @@ impl<'q> Plan<'q> {
 
     /// The most that a chunk of the segment with this index can score; 0 where none can be a hit.
     pub(crate) fn bound(&self, index: usize) -> f64 {
-        let row = |term: usize| self.terms[term].rows[index].as_ref().filter(|row| row.df > 0);
-        if self.required.iter().any(|&term| row(term).is_none()) {
+        let list = |term: usize| self.list(term, index);
+        if self.required.iter().any(|&term| list(term).is_none()) {
             return 0.0;
         }
         let unit = self.impact_unit(&self.segments[index]);
         let bound = |(term, planned): (usize, &PlannedTerm)| {
-            row(term).map_or(0.0, |row| planned.factor * (f64::from(row.max_impact) * unit))
+            list(term).map_or(0.0, |list| planned.factor * (f64::from(list.max_impact()) * unit))
         };
         self.terms.iter().enumerate().map(bound).sum()
+    }
+
+    /// The list of a term in the segment with this index, unless it is empty.
+    pub(crate) fn list(&self, term: usize, index: usize) -> Option<&Arc<List>> {
+        self.terms[term].lists[index].as_ref().filter(|list| list.df() > 0)
+    }
+
+    /// The lengths of the chunks of the segment with this index.
+    pub(crate) fn lengths(&self, index: usize) -> Lengths {
+        let first_chunk = self.segments[index].first_chunk;
+        match self.kept.get(index) {
+            Some(part) => Lengths::kept(first_chunk, &part.lengths),
+            None => Lengths::on_demand(first_chunk),
+        }
     }
 
     /// What makes an upper bound of the saturation out of an impact of this segment.
@@ -114,10 +141,29 @@ impl<'q> Plan<'q> {
     }
 }
 
-fn live_df(statistics: Statistics, term: &str, rows: &[Option<TermRow>]) -> Result<u64> {
-    let rows = || rows.iter().flatten();
-    let written: u64 = rows().map(|row| u64::from(row.df)).sum();
-    let dead = rows().fold(0u64, |sum, row| sum.saturating_add(row.dead));
+/// The lists of a term in these segments.
+fn lists_of(
+    reader: &mut PostingReader<'_>,
+    segments: &[SegmentRow],
+    kept: &[KeptPart],
+    term: &str,
+) -> Result<Vec<Option<Arc<List>>>> {
+    let mut known = Vec::with_capacity(segments.len());
+    if kept.len() == segments.len() && kept.iter().all(|part| part.segment.knows(term, &mut known)) {
+        return Ok(known);
+    }
+    let rows = segments.iter().zip(reader.term_in(segments, term)?).enumerate();
+    let list = |(index, (segment, row)): (usize, (&SegmentRow, Option<TermRow>))| match kept.get(index) {
+        Some(part) => part.segment.keep(segment, term, row),
+        None => row.map(|row| List::new(segment, row).map(Arc::new)).transpose(),
+    };
+    rows.map(list).collect()
+}
+
+fn live_df(statistics: Statistics, term: &str, lists: &[Option<Arc<List>>]) -> Result<u64> {
+    let lists = || lists.iter().flatten();
+    let written: u64 = lists().map(|list| u64::from(list.df())).sum();
+    let dead = lists().fold(0u64, |sum, list| sum.saturating_add(list.dead()));
     let df = written.checked_sub(dead).filter(|&df| df <= statistics.chunks);
     df.ok_or_else(|| damaged(format_args!("{term:?} has {written} postings and {dead} dead ones")))
 }

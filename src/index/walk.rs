@@ -11,6 +11,8 @@
 //! Nothing is dropped unless a bound is strictly below the threshold, and bounds are widened by
 //! [`SLACK`], so the result equals the exhaustive one to the last bit.
 
+use std::sync::Arc;
+
 use super::collect::{Callbacks, Collector, Scored};
 use super::cursor::{Cursor, END};
 use super::lengths::Lengths;
@@ -74,14 +76,13 @@ impl<'p, 'q> Walk<'p, 'q> {
     /// The traversal of the plan's segment `index`; nothing where it has no candidates.
     pub(crate) fn open(reader: &mut PostingReader<'_>, plan: &'p Plan<'q>, index: usize) -> Result<Option<Self>> {
         let segment = &plan.segments[index];
-        let has = |term: usize| plan.terms[term].rows[index].as_ref().filter(|row| row.df > 0);
-        if plan.required.iter().any(|&term| has(term).is_none()) {
+        if plan.required.iter().any(|&term| plan.list(term, index).is_none()) {
             return Ok(None);
         }
         let mut lists = Vec::with_capacity(plan.terms.len());
         for (term, planned) in plan.terms.iter().enumerate() {
-            if let Some(row) = has(term) {
-                let cursor = Cursor::open(reader, segment, row)?;
+            if let Some(list) = plan.list(term, index) {
+                let cursor = Cursor::over(reader, Arc::clone(list))?;
                 lists.push(List { cursor, term, factor: planned.factor, bound: 0.0 });
             }
         }
@@ -96,7 +97,7 @@ impl<'p, 'q> Walk<'p, 'q> {
             let mut cursors = Vec::with_capacity(group.len());
             for term in group {
                 if let Some(row) = reader.term(segment.segment, term)?.filter(|row| row.df > 0) {
-                    cursors.push(Cursor::open(reader, segment, &row)?);
+                    cursors.push(Cursor::open(reader, segment, row)?);
                 }
             }
             if cursors.len() == group.len() {
@@ -117,28 +118,30 @@ impl<'p, 'q> Walk<'p, 'q> {
             lists,
             required,
             excluded,
-            lengths: Lengths::on_demand(segment.first_chunk),
+            lengths: plan.lengths(index),
             contributions: vec![0.0; plan.terms.len()],
             touched: Vec::with_capacity(plan.terms.len()),
             prefix: vec![false; plan.terms.len()],
         }))
     }
 
-    /// Offers every chunk that can be among the best to the collector.
+    /// Offers every chunk from `first` to `end` that can be among the best to the collector. What these are only grows
+    /// from call to call.
     pub(crate) fn run(
         &mut self,
         reader: &mut PostingReader<'_>,
+        mut first: u32,
+        end: u32,
         collector: &mut Collector,
         callbacks: &mut Callbacks<'_>,
     ) -> Result<()> {
-        let mut first = 0;
         let mut width = 1u32;
-        loop {
+        while first <= end {
             let mut last = self.window_end(first);
             if last == END {
                 return Ok(());
             }
-            last = last.max(first.saturating_add(width - 1)).min(END - 1);
+            last = last.max(first.saturating_add(width - 1)).min(end);
             let candidates = if self.partition(first, last, collector.threshold()) {
                 if self.required.is_empty() {
                     self.any_of(reader, first, &mut last, collector, callbacks)?
@@ -152,6 +155,7 @@ impl<'p, 'q> Walk<'p, 'q> {
             width = if few { (width * 2).min(WIDEST) } else { 1 };
             first = last + 1;
         }
+        Ok(())
     }
 
     /// The first end of a block among the essential lists of the last window (at least the one with the highest

@@ -31,6 +31,7 @@ pub(crate) mod sources;
 pub(crate) mod tombstones;
 mod wire;
 
+use std::any::Any;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
@@ -51,7 +52,8 @@ pub(crate) use rusqlite::Connection;
 const READERS: u32 = 8;
 
 /// A store: one SQLite file with everything in it. `Send + Sync`; share one among threads. Readers never wait for
-/// a sync and each call sees one published generation.
+/// a sync and each call sees one published generation. One that is searched keeps what it read of the index in memory,
+/// about 64 MiB at most, and 16 MiB of pages for each thread that reads at the same time.
 pub struct Store {
     path: PathBuf,
     name: connect::Name,
@@ -60,6 +62,7 @@ pub struct Store {
     /// Made once two read at a time, since it has threads.
     readers: OnceLock<Pool<SqliteConnectionManager>>,
     writer: Option<Mutex<Option<Connection>>>,
+    kept: OnceLock<Box<dyn Any + Send + Sync>>,
     /// The last field: the connections are closed before.
     _opened: open::Opened,
 }
@@ -174,8 +177,9 @@ impl Store {
 
     fn of(path: PathBuf, (name, first): (connect::Name, Connection), access: Access) -> Self {
         let writer = (access == Access::Write).then(|| Mutex::new(None));
+        let (first, readers, kept) = (Mutex::new(first), OnceLock::new(), OnceLock::new());
         let opened = open::Opened::new(&path);
-        Self { path, name, first: Mutex::new(first), readers: OnceLock::new(), writer, _opened: opened }
+        Self { path, name, first, readers, writer, kept, _opened: opened }
     }
 
     fn readers(&self) -> &Pool<SqliteConnectionManager> {
@@ -202,6 +206,16 @@ impl Store {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What searches keep in memory from one to the next, made when it is first asked for. Of what it is made is not this
+    /// module's business.
+    ///
+    /// # Panics
+    /// Where two types are asked for.
+    pub(crate) fn kept<T: Any + Default + Send + Sync>(&self) -> &T {
+        let kept = self.kept.get_or_init(|| Box::new(T::default()));
+        kept.downcast_ref().expect("one type is kept")
     }
 
     /// Runs `work` on one snapshot: all that it reads belongs to one published generation.

@@ -208,36 +208,24 @@ impl<'c> PostingReader<'c> {
         rows.next()?.map(term_row).transpose()
     }
 
-    /// The rows of each term in each segment: by term, then in the order of the segments.
-    pub(crate) fn terms<'t>(
-        &mut self,
-        segments: &[SegmentRow],
-        terms: impl Iterator<Item = &'t str>,
-    ) -> Result<Vec<Vec<Option<TermRow>>>> {
-        let mut all = Vec::new();
+    /// The rows of a term in these segments, in their order.
+    pub(crate) fn term_in(&mut self, segments: &[SegmentRow], term: &str) -> Result<Vec<Option<TermRow>>> {
         if segments.len() < FEW_SEGMENTS {
-            for term in terms {
-                let rows = segments.iter().map(|segment| self.term(segment.segment, term));
-                all.push(rows.collect::<Result<_>>()?);
-            }
-            return Ok(all);
+            return segments.iter().map(|segment| self.term(segment.segment, term)).collect();
         }
-        // One statement a term: as many calls of SQLite as there are segments cost more than the lookups.
+        // One statement: as many calls of SQLite as there are segments cost more than the lookups.
         let numbers = std::rc::Rc::new(segments.iter().map(|segment| segment.segment.into()).collect::<Vec<Value>>());
         let mut statement = self.connection.prepare_cached(SELECT_TERM_IN)?;
-        for term in terms {
-            let mut found = vec![None; segments.len()];
-            let mut places = segments.iter().enumerate();
-            let mut rows = statement.query(params![numbers, term])?;
-            while let Some(row) = rows.next()? {
-                let segment: i64 = row.get(6)?;
-                let place = places.find(|(_, known)| known.segment == segment);
-                let (place, _) = place.ok_or_else(|| damaged(format_args!("{term:?} is twice in {segment}")))?;
-                found[place] = Some(term_row(row)?);
-            }
-            all.push(found);
+        let mut found = vec![None; segments.len()];
+        let mut places = segments.iter().enumerate();
+        let mut rows = statement.query(params![numbers, term])?;
+        while let Some(row) = rows.next()? {
+            let segment: i64 = row.get(6)?;
+            let place = places.find(|(_, known)| known.segment == segment);
+            let (place, _) = place.ok_or_else(|| damaged(format_args!("{term:?} is twice in {segment}")))?;
+            found[place] = Some(term_row(row)?);
         }
-        Ok(all)
+        Ok(found)
     }
 
     /// The next `limit` terms of a segment after `after`, in byte order; all terms are after `None`.

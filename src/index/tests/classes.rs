@@ -24,6 +24,7 @@ const NUMBERS: [i64; 5] = [0, 1, 2, 77, (1 << 30) - 1];
 /// An index next to a plain copy of it.
 struct Classes {
     connection: Connection,
+    kept: Kept,
     policy: Bm25Policy,
     /// The live chunks by number, each with what stays its own when it moves.
     live: BTreeMap<i64, (usize, Chunk)>,
@@ -38,7 +39,15 @@ type Found = Vec<(usize, u64)>;
 impl Classes {
     fn under(policy: Bm25Policy) -> Self {
         let connection = crate::store::postings::scratch(100);
-        Self { connection, policy, live: BTreeMap::new(), next: HashMap::new(), known: 0, syncs: 0 }
+        Self {
+            connection,
+            kept: Kept::default(),
+            policy,
+            live: BTreeMap::new(),
+            next: HashMap::new(),
+            known: 0,
+            syncs: 0,
+        }
     }
 
     fn of(&self, class_no: i64) -> Vec<i64> {
@@ -109,7 +118,7 @@ impl Classes {
         let mut tie_key = |chunk_no: i64| Ok((format!("{}", known(chunk_no) * 7919 % 101), -(known(chunk_no) as i64)));
         let mut reader = PostingReader::new(&self.connection).unwrap();
         let search = if pruned { top_k } else { exhaustive };
-        let hits = search(&mut reader, query, &self.policy, &mut accept, &mut tie_key).unwrap();
+        let hits = search(&mut reader, &self.kept, query, &self.policy, &mut accept, &mut tie_key).unwrap();
         hits.into_iter().map(|hit| (known(hit.chunk_no), hit.score.to_bits())).collect()
     }
 

@@ -17,6 +17,17 @@ proptest! {
     }
 
     #[test]
+    fn what_is_kept_is_what_is_stored(policy in policy(), syncs in syncs(), queries in proptest::collection::vec(query(), 1..6)) {
+        let mut world = World::under(policy);
+        for sync in &syncs {
+            world.sync(sync);
+            for query in queries.iter().chain(&queries) {
+                prop_assert_eq!(world.search(query).unwrap(), world.search_exhaustively(query).unwrap(), "{:?}", query);
+            }
+        }
+    }
+
+    #[test]
     fn an_incremental_index_equals_a_fresh_one(policy in policy(), syncs in syncs(), queries in proptest::collection::vec(query(), 1..6)) {
         let mut world = World::under(policy);
         for sync in &syncs {

@@ -31,6 +31,8 @@ struct Sync {
 /// The index next to a plain copy of what must be in it.
 struct World {
     connection: Connection,
+    /// From the first search to the last, whatever is synced in between.
+    kept: Kept,
     policy: Bm25Policy,
     live: BTreeMap<i64, Chunk>,
     next: i64,
@@ -50,7 +52,7 @@ impl World {
 
     fn under(policy: Bm25Policy) -> Self {
         let connection = crate::store::postings::scratch(100);
-        Self { connection, policy, live: BTreeMap::new(), next: 7, syncs: 0 }
+        Self { connection, kept: Kept::default(), policy, live: BTreeMap::new(), next: 7, syncs: 0 }
     }
 
     fn sync(&mut self, sync: &Sync) {
@@ -97,11 +99,11 @@ impl World {
     }
 
     fn search(&self, query: &Query) -> Result<Vec<Scored>> {
-        top_k(&mut self.reader(), query, &self.policy, &mut accept, &mut tie_key)
+        top_k(&mut self.reader(), &self.kept, query, &self.policy, &mut accept, &mut tie_key)
     }
 
     fn search_exhaustively(&self, query: &Query) -> Result<Vec<Scored>> {
-        exhaustive(&mut self.reader(), query, &self.policy, &mut accept, &mut tie_key)
+        exhaustive(&mut self.reader(), &self.kept, query, &self.policy, &mut accept, &mut tie_key)
     }
 
     fn postings(&self) -> Vec<(String, i64, u32)> {

@@ -177,7 +177,9 @@ fn callbacks_are_asked_only_about_what_would_enter() {
         keyed.borrow_mut().push(chunk_no);
         Ok((String::new(), -chunk_no))
     };
-    let hits = top_k(&mut world.reader(), &asked_for("alpha", 2), &world.policy, &mut accept, &mut tie_key).unwrap();
+    let hits =
+        top_k(&mut world.reader(), &world.kept, &asked_for("alpha", 2), &world.policy, &mut accept, &mut tie_key)
+            .unwrap();
     assert_eq!(hits.iter().map(|hit| hit.chunk_no).collect::<Vec<_>>(), [7, 9], "the key decides the tie");
     assert_eq!(*accepted.borrow(), [7, 8, 9]);
     assert_eq!(*keyed.borrow(), [8, 9]);
