@@ -272,7 +272,7 @@ mod tests {
             stretches("A rabbit, a RAbble\n\tiRabbit rose o'Hop"),
             [" rabbit,", " RAbble", "\tiRabbit", " o'Hop"]
         );
-        assert_eq!(stretches("grab char C++ \u{301} pre\u{e9}"), [" C++", " \u{301}", " pre\u{e9}"]);
+        assert_eq!(stretches("grab pear C++ \u{301} pre\u{e9}"), [" C++", " \u{301}", " pre\u{e9}"]);
         assert_eq!(stretches(""), [""; 0]);
     }
 
