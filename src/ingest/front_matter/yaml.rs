@@ -1,5 +1,7 @@
 //! YAML front matter to JSON values.
 
+mod simple;
+
 use serde_json::{Map, Value};
 use serde_saphyr::options::NonFiniteFloatPolicy;
 use serde_saphyr::{DuplicateKeyPolicy, Error, Options, SnippetMode, UserMessageFormatter};
@@ -11,6 +13,9 @@ const MAX_REPAIRS: usize = 16;
 
 /// The mapping in `text`, whose lines end with LF or CRLF; nothing but comments is an empty one.
 pub(super) fn parse(text: &str) -> Result<Map<String, Value>, InputError> {
+    if let Some(fields) = simple::parse(text) {
+        return Ok(fields);
+    }
     let error = match read(text) {
         Ok(value) => return mapping(value),
         Err(error) => error,
