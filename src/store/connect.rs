@@ -79,6 +79,10 @@ pub(super) fn readable(path: &Path, access: Access) -> Result<(Name, Connection)
     let name = Name { name: path.to_owned(), flags };
     let refused = match read(&name) {
         Ok(conn) => return Ok((name, conn)),
+        Err(error) if is_unfinished(&error) => match roll_back(path).and_then(|()| read(&name)) {
+            Ok(conn) => return Ok((name, conn)),
+            Err(error) => error,
+        },
         Err(error) => error,
     };
     let unwritable = matches!(
@@ -88,7 +92,7 @@ pub(super) fn readable(path: &Path, access: Access) -> Result<(Name, Connection)
     let immutable = Name { name: immutable_uri(path).into(), flags: flags | OpenFlags::SQLITE_OPEN_URI };
     if access == Access::Read
         && unwritable
-        && !has_log(path)
+        && !is_unsettled(path)
         && let Ok(conn) = read(&immutable)
     {
         return Ok((immutable, conn));
@@ -98,7 +102,7 @@ pub(super) fn readable(path: &Path, access: Access) -> Result<(Name, Connection)
 
 /// As [`readable`], for a file that nobody writes meanwhile: nothing is left beside it. One with a log is read as any other.
 pub(super) fn unchanging(path: &Path) -> Result<(Name, Connection)> {
-    if has_log(path) {
+    if is_unsettled(path) {
         return readable(path, Access::Read);
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | common_flags();
@@ -113,6 +117,19 @@ pub(super) fn open_to_copy(path: &Path) -> Result<Connection> {
     conn.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 1)?;
     conn.pragma_update(None, "query_only", false)?;
     Ok(conn)
+}
+
+/// From here on the store's changes go into a write-ahead log, so that nobody who reads waits for who writes. Nothing is
+/// done where they do already. Waits for those who read.
+pub(super) fn log_ahead(conn: &Connection) -> rusqlite::Result<()> {
+    conn.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))
+}
+
+/// As [`log_ahead`], unless somebody is in the way: then a later write does it.
+pub(super) fn log_ahead_if_free(conn: &Connection) -> rusqlite::Result<()> {
+    conn.busy_timeout(Duration::ZERO)?;
+    let _ = log_ahead(conn);
+    conn.busy_timeout(BUSY_TIMEOUT)
 }
 
 /// Makes and configures a database in a file that is empty so far.
@@ -148,7 +165,8 @@ pub(super) fn configure(conn: &Connection, access: Access) -> rusqlite::Result<(
         Access::Write => {
             conn.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
             conn.pragma_update(None, "foreign_keys", true)?;
-            let synchronous = if Sabotage::SynchronousOff.is_on() { "OFF" } else { "FULL" };
+            // With a log as FULL. Without one a commit is the end of the journal, which must be on the disk as well.
+            let synchronous = if Sabotage::SynchronousOff.is_on() { "OFF" } else { "EXTRA" };
             conn.pragma_update(None, "synchronous", synchronous)?;
             conn.pragma_update_and_check(None, "journal_size_limit", WAL_LIMIT_BYTES, |_| Ok(()))
         }
@@ -189,10 +207,10 @@ pub(super) fn probe(path: &Path) -> Result<Header> {
         let pragma = |name| conn.pragma_query_value(None, name, |row| row.get(0));
         Ok(Header { application_id: pragma("application_id")?, user_version: pragma("user_version")? })
     };
-    // A checkpoint that is under way, or was when its process died, writes the page count before the pages: the log
-    // makes up for it. A file that is too short and has no log was cut, unless a checkpoint ended just now.
+    // A checkpoint or first sync that is under way, or was when its process died, writes the page count before the pages:
+    // log or journal make up for it. A file that is too short and has neither was cut, unless one of them ended just now.
     let header = match read(false) {
-        Err(error) if is_corrupt(&error) => read(has_log(path)),
+        Err(error) if is_corrupt(&error) => read(is_unsettled(path)),
         other => other,
     };
     match header {
@@ -208,9 +226,32 @@ fn is_corrupt(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseCorrupt)
 }
 
+/// Whether a first sync ended without a commit and its journal is to be rolled back, which no connection that only reads
+/// does.
+fn is_unfinished(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error().map(|error| error.extended_code);
+    code == Some(rusqlite::ffi::SQLITE_READONLY_ROLLBACK)
+}
+
+/// Rolls back what a killed process left.
+fn roll_back(path: &Path) -> rusqlite::Result<()> {
+    let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | common_flags())?;
+    configure(&conn, Access::Write)?;
+    conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+}
+
 /// Whether there is anything in the write-ahead log. Looks at its name, opens nothing.
 pub(crate) fn has_log(path: &Path) -> bool {
-    std::fs::symlink_metadata(&own_files(path)[1]).is_ok_and(|log| log.len() > 0)
+    has_bytes(&own_files(path)[1])
+}
+
+/// Whether the file alone may not be all of the store: there is something in its log, or in a journal.
+fn is_unsettled(path: &Path) -> bool {
+    has_log(path) || has_bytes(&own_files(path)[3])
+}
+
+fn has_bytes(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|file| file.len() > 0)
 }
 
 /// `file:` URI of an absolute path with every byte that could mean something in a URI escaped.

@@ -78,7 +78,7 @@ impl fmt::Debug for Store {
 
 impl Store {
     /// Makes a new, empty store and opens it. The file appears at `path` complete or not at all, readable and
-    /// writable by its owner only.
+    /// writable by its owner only. It gets its write-ahead log with its first generation.
     ///
     /// # Errors
     /// [`Error::StoreExists`] where something has that name; [`Error::Io`] where the folder can't be written.
@@ -101,7 +101,6 @@ impl Store {
         let mut conn = connect::open_new(&new)?;
         migrate::apply(&mut conn)?;
         settings::write_origin(&conn)?;
-        conn.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
         conn.close().map_err(|(_, error)| error)?;
         new.persist_noclobber(&path).map_err(|error| {
             if error.error.kind() == std::io::ErrorKind::AlreadyExists {
@@ -244,6 +243,26 @@ impl Store {
 
     /// Runs `work` in one IMMEDIATE transaction and commits it; an error rolls everything back.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        self.with_writer(|conn| {
+            connect::log_ahead_if_free(conn)?;
+            self.transact(conn, work)
+        })
+    }
+
+    /// As [`Store::write`], for the first generation of a new store: what it writes goes straight into the file, behind a
+    /// journal of the few pages that were there, and not through the write-ahead log first. Who reads the store waits
+    /// while it commits, and from where the page cache is full.
+    pub(crate) fn write_first<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        self.with_writer(|conn| {
+            let result = self.transact(conn, work)?;
+            // It is committed. Where somebody reads for too long, the next write begins the log.
+            let _ = connect::log_ahead(conn);
+            Ok(result)
+        })
+    }
+
+    /// The one connection that writes, opened when it is first needed.
+    fn with_writer<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
         let mut guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
         let conn = match &mut *guard {
             Some(conn) => conn,
@@ -253,6 +272,10 @@ impl Store {
         if conn.is_readonly(rusqlite::MAIN_DB)? {
             return Err(Error::ReadOnly { path: self.path.clone() });
         }
+        work(conn)
+    }
+
+    fn transact<T>(&self, conn: &mut Connection, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         let behavior = if Sabotage::DeferredTransaction.is_on() {
             TransactionBehavior::Deferred
         } else {
@@ -261,7 +284,7 @@ impl Store {
         let tx = conn.transaction_with_behavior(behavior).map_err(|error| connect::busy(&self.path, error))?;
         self.recheck(&tx)?;
         let result = work(&tx)?;
-        tx.commit()?;
+        tx.commit().map_err(|error| connect::busy(&self.path, error))?;
         Ok(result)
     }
 

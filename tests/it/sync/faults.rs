@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use ragdb::{CheckRequest, CiteStatus, Principal, Store, SyncRequest};
+use ragdb::{CheckRequest, CiteStatus, Principal, Store, SyncEvent, SyncProgress, SyncRequest, SyncSources};
 
 use crate::world::{Content, World, rows, value};
 
@@ -138,6 +138,82 @@ fn what_may_not_be_read_is_never_deleted() {
         .output()
         .expect("the program starts");
     assert!(output.status.success() && text(&output).contains("outcome: all of it"), "{}", text(&output));
+}
+
+/// Ends this process as a crash does, when a sync comes to the event whose name begins so.
+struct DiesAt(String);
+
+impl SyncProgress for DiesAt {
+    fn event(&self, event: SyncEvent) {
+        if format!("{event:?}").starts_with(&self.0) {
+            let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
+        }
+    }
+}
+
+#[test]
+#[ignore = "runs in a process of its own: see the test below"]
+fn child_dies_in_its_first_sync() {
+    let Some(folder) = std::env::var_os(CHILD) else { return };
+    let event = fs::read_to_string(Path::new(&folder).join("event")).expect("the event is named");
+    let store = Store::open(Path::new(&folder).join("ragdb.db")).expect("it opens");
+    let sources = SyncSources::Folders(vec![Path::new(&folder).join("docs")]);
+    let progress: Option<std::sync::Arc<dyn SyncProgress>> = Some(std::sync::Arc::new(DiesAt(event)));
+    let outcome = store.sync(&SyncRequest { sources, progress, ..SyncRequest::default() });
+    println!("outcome: it lives ({outcome:?})");
+}
+
+#[test]
+fn a_first_sync_that_is_killed_leaves_a_store_without_a_generation() {
+    let world = World::new(&[]);
+    for number in 0..200 {
+        world.write(&format!("{number}.md"), format!("# Page {number}\n\n{}\n", "Words of a page. ".repeat(300)));
+    }
+    drop(Store::create(world.db()).unwrap());
+    for event in ["Reading", "Read {", "Writing", "Publishing"] {
+        fs::write(world.path().join("event"), event).unwrap();
+        let output = run_child(&["env"], "sync::faults::child_dies_in_its_first_sync", world.path());
+        assert!(!output.status.success() && !text(&output).contains("outcome"), "{event}: {}", text(&output));
+        assert_unpublished(&Store::open_read_only(world.db()).unwrap());
+    }
+    assert_eq!(world.sync().generation, Some(1));
+    assert!(world.store().check(&CheckRequest::default()).unwrap().ok);
+}
+
+fn assert_unpublished(store: &Store) {
+    assert!(store.log(&Principal::operator(), None).unwrap().is_empty());
+    assert_eq!(value(store, "SELECT count(*) FROM documents"), "0");
+    assert_eq!(value(store, "SELECT integrity_check FROM pragma_integrity_check"), "ok");
+}
+
+/// A copy of a store without a generation as it is when a process dies while its first one goes into the file.
+fn half_written(world: &World) -> World {
+    drop(Store::create(world.db()).unwrap());
+    let writer = rusqlite::Connection::open(world.db()).unwrap();
+    let fill = "PRAGMA cache_size = 20; BEGIN IMMEDIATE; \
+                WITH RECURSIVE n (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM n LIMIT 400) \
+                INSERT INTO settings SELECT 'k' || n, hex(zeroblob(900)) FROM n";
+    writer.execute_batch(fill).unwrap();
+    let copy = World::new(&[("a.md", "# A\n\nText.\n")]);
+    for name in ["ragdb.db", "ragdb.db-journal"] {
+        fs::copy(world.path().join(name), copy.path().join(name)).unwrap();
+    }
+    copy
+}
+
+#[rstest::rstest]
+#[case::by_a_reader(true)]
+#[case::by_a_writer(false)]
+fn a_first_generation_that_is_half_in_the_file_is_taken_back(#[case] reads: bool) {
+    let world = World::new(&[]);
+    let half = half_written(&world);
+    let journal = half.path().join("ragdb.db-journal");
+    assert!(fs::metadata(half.db()).unwrap().len() > fs::metadata(world.db()).unwrap().len() / 2);
+    assert!(fs::metadata(&journal).unwrap().len() > 512, "there is something to take back");
+    assert_unpublished(&if reads { Store::open_read_only(half.db()) } else { Store::open(half.db()) }.unwrap());
+    assert!(!journal.exists());
+    assert_eq!(half.sync().generation, Some(1));
+    assert!(half.store().check(&CheckRequest::default()).unwrap().ok);
 }
 
 #[test]

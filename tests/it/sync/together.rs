@@ -36,6 +36,51 @@ fn of_two_syncs_at_once_one_publishes_and_the_other_plans_again() {
     Content::of(&stores[0]).assert_equals(&Content::of(&fresh), "after 25 rounds");
 }
 
+#[test]
+fn of_two_first_syncs_at_once_one_publishes_and_the_other_finds_nothing_new() {
+    for round in 0..10 {
+        let world = World::new(&[]);
+        for number in 0..60 {
+            world.write(&format!("{number}.md"), format!("# {round}\n\nNumber {number}.\n").repeat(20));
+        }
+        drop(Store::create(world.db()).unwrap());
+        let stores = [world.store(), world.store()];
+        let reports = std::thread::scope(|scope| {
+            let threads = stores.each_ref().map(|store| scope.spawn(|| store.sync(&world.request())));
+            threads.map(|thread| thread.join().expect("no panic").unwrap_or_else(|error| panic!("{round}: {error}")))
+        });
+        assert_eq!(reports.iter().filter(|report| report.published).count(), 1, "{reports:?}");
+        assert_eq!(value(&stores[0], "SELECT max(generation) FROM generations"), "1");
+        assert!(stores[1].check(&ragdb::CheckRequest::default()).unwrap().ok);
+    }
+}
+
+fn journal_mode(world: &World) -> String {
+    let conn = rusqlite::Connection::open(world.db()).unwrap();
+    conn.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap()
+}
+
+#[test]
+fn a_store_has_its_log_from_its_first_generation_on() {
+    let world = World::new(&[("a.md", "# A\n\nText.\n")]);
+    drop(Store::create(world.db()).unwrap());
+    assert_eq!(journal_mode(&world), "delete");
+    assert_eq!(world.sync().generation, Some(1));
+    assert_eq!(journal_mode(&world), "wal");
+    assert!(!world.path().join("ragdb.db-journal").exists());
+
+    // As after a process that died before it began the log.
+    let conn = rusqlite::Connection::open(world.db()).unwrap();
+    conn.execute_batch("PRAGMA journal_mode = DELETE").unwrap();
+    drop(conn);
+    world.write("b.md", "# B\n\nMore text.\n");
+    let reader = Store::open_read_only(world.db()).unwrap();
+    assert_eq!(reader.search(&Principal::operator(), &SearchRequest::new("text")).unwrap().hits.len(), 1);
+    assert_eq!(world.sync().generation, Some(2));
+    assert_eq!(reader.search(&Principal::operator(), &SearchRequest::new("text")).unwrap().hits.len(), 2);
+    assert_eq!(journal_mode(&world), "wal");
+}
+
 /// Lets another store publish once, when a sync comes to `at`.
 struct Overtaken<'a> {
     at: fn(SyncEvent) -> bool,
