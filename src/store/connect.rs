@@ -23,6 +23,9 @@ const CACHE_KIB: i64 = 16 * 1024;
 /// Of the connection that writes. A page that leaves the cache and is changed again makes SQLite read the whole log again
 /// at the commit: those that a large sync comes back to, by chance, are to stay.
 const WRITER_CACHE_KIB: i64 = 128 * 1024;
+/// A first generation of so many bytes of source text at most goes straight into the file: what is written, about twice as
+/// much, stays in the writer's cache until the commit, so that nobody who reads waits meanwhile.
+pub(super) const MOST_IN_PLACE: u64 = 48 << 20;
 const WAL_LIMIT_BYTES: i64 = 64 << 20;
 
 /// What a connection may do.

@@ -249,10 +249,13 @@ impl Store {
         })
     }
 
-    /// As [`Store::write`], for the first generation of a new store: what it writes goes straight into the file, behind a
-    /// journal of the few pages that were there, and not through the write-ahead log first. Who reads the store waits
-    /// while it commits, and from where the page cache is full.
-    pub(crate) fn write_first<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+    /// As [`Store::write`], for the first generation of a new store, made of so many bytes of source text: where these are
+    /// not too many, what it writes goes straight into the file, behind a journal of the few pages that were there, and not
+    /// through the write-ahead log first. Who reads the store waits while it commits.
+    pub(crate) fn write_first<T>(&self, bytes: u64, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        if bytes > connect::MOST_IN_PLACE {
+            return self.write(work);
+        }
         self.with_writer(|conn| {
             let result = self.transact(conn, work)?;
             // It is committed. Where somebody reads for too long, the next write begins the log.

@@ -97,9 +97,9 @@ fn child_may_open_few_files() {
             world
                 .write(&format!("f{}/g{}/{at}.md", at % 5, at % 20), format!("# Page {at}\n\nIt says {at}, {most}.\n"));
         }
-        setrlimit(Resource::Nofile, Rlimit { current: Some(most), ..usual.clone() }).expect("fewer are allowed");
+        setrlimit(Resource::Nofile, Rlimit { current: Some(most), ..usual }).expect("fewer are allowed");
         let report = store.sync(&going_on(&world));
-        setrlimit(Resource::Nofile, usual.clone()).expect("as before");
+        setrlimit(Resource::Nofile, usual).expect("as before");
         match report {
             Ok(report) if report.failures.is_empty() => passed += 1,
             _ => failed += 1,

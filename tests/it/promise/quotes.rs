@@ -186,8 +186,10 @@ const MUTATORS: &[(&str, Mutator)] = &[
     ("entity", |span, random| other_character(span, random, from_table(&[(' ', "&nbsp;"), ('&', "&amp;")]))),
 ];
 
+type Rewrite = fn(&str) -> String;
+
 /// The ways to write the same that a caller may allow.
-const NORMALISED: &[(&str, fn(&str) -> String)] = &[
+const NORMALISED: &[(&str, Rewrite)] = &[
     ("decomposed", |text| text.nfd().collect()),
     ("on two lines", |text| text.replace(' ', "\n")),
     ("wide spaces", |text| text.replace(' ', "  \t")),
@@ -201,7 +203,7 @@ fn stands(text: &str, quote: &str) -> bool {
     let word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     text.match_indices(quote).any(|(at, _)| {
         let (before, behind) = (text[..at].chars().next_back(), text[at + quote.len()..].chars().next());
-        !(word(before) && word(quote.chars().next())) && !(word(behind) && word(quote.chars().next_back()))
+        !(word(before) && word(quote.chars().next()) || word(behind) && word(quote.chars().next_back()))
     })
 }
 
@@ -285,7 +287,7 @@ fn mutate(count: usize) {
         // What happens to stand elsewhere in the block is a quote of that.
         let changed = spans.iter().filter_map(|span| {
             let text = mutator(span, &mut random)?;
-            (!stands(&span.block.text, &text)).then(|| (span.block.label.as_str(), text))
+            (!stands(&span.block.text, &text)).then_some((span.block.label.as_str(), text))
         });
         let changed: Vec<_> = changed.collect();
         for (verdict, (_, quote)) in verdicts(&store, &run, &changed).into_iter().zip(&changed) {

@@ -21,8 +21,10 @@ fn text(at: usize, round: usize) -> String {
     )
 }
 
+type ChangeFile = fn(&World, usize, usize);
+
 /// Ways to change the file at `at`, which is of this round.
-const CHANGES: &[(&str, fn(&World, usize, usize))] = &[
+const CHANGES: &[(&str, ChangeFile)] = &[
     ("edited", |world, at, round| world.write(&name(at), text(at, round + 500))),
     ("edited under its old times", |world, at, round| {
         let path = world.docs().join(name(at));
