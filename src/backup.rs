@@ -3,12 +3,11 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use tempfile::TempPath;
-
 use crate::access::{Scope, Seen};
 use crate::check;
 use crate::error::{Error, Result};
 use crate::model::{Digest, Principal};
+use crate::store::fresh::Fresh;
 use crate::store::{Store, absolute, chunks, connect, documents, generations};
 
 /// What [`Store::backup`] made.
@@ -44,14 +43,8 @@ impl Store {
             // The copy has no free pages in any case; what can't be done now is done later.
             let _ = self.finish_purge();
         }
-        let folder = to.parent().unwrap_or(Path::new("/"));
-        let new = tempfile::Builder::new()
-            .prefix(".ragdb-backup-")
-            .suffix(".db")
-            .tempfile_in(folder)
-            .map_err(|error| Error::io(folder, std::io::Error::from(error.kind())))?
-            .into_temp_path();
-        let copied = self.copy_into(&new, |copy| {
+        let new = Fresh::beside(&to, ".ragdb-backup-")?;
+        let (head, documents, chunks) = self.copy_into(new.path(), |copy| {
             let failed = check::of_copy(copy).into_iter().find(|check| !check.ok);
             if let Some(failed) = failed {
                 return Err(unsound(&to, &failed.problems.join("; ")));
@@ -60,14 +53,7 @@ impl Store {
             let (documents, chunks) =
                 (documents::count_in(copy, all.classes())?, chunks::count_in(copy, all.classes())?);
             Ok((generations::head(copy)?, documents, chunks))
-        });
-        let (head, documents, chunks) = match copied {
-            Ok(copied) => copied,
-            Err(error) => {
-                remove_logs(&new);
-                return Err(error);
-            }
-        };
+        })?;
         if let Some(head) = &head {
             let known = self.read(|conn| generations::get(conn, head.number))?;
             if known.digest != head.digest {
@@ -100,26 +86,16 @@ fn target(store: &Path, to: &Path) -> Result<PathBuf> {
 }
 
 /// Gives the finished copy its name, and returns its size when both are on the disk.
-fn give_name(new: TempPath, to: &Path) -> Result<u64> {
+fn give_name(new: Fresh, to: &Path) -> Result<u64> {
     let folder = to.parent().unwrap_or(Path::new("/"));
     let failed = |error| Error::io(to, error);
     // It is closed, and no other process knows its name: this takes no lock of SQLite's away.
-    let file = File::open(&new).map_err(failed)?;
+    let file = File::open(new.path()).map_err(failed)?;
     let bytes = file.sync_all().and_then(|()| file.metadata()).map_err(failed)?.len();
     drop(file);
-    new.persist_noclobber(to).map_err(|error| match error.error.kind() {
-        std::io::ErrorKind::AlreadyExists => Error::StoreExists { path: to.to_owned() },
-        _ => failed(error.error),
-    })?;
+    new.persist(to)?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(|error| Error::io(folder, error))?;
     Ok(bytes)
-}
-
-/// Removes what SQLite kept beside a copy that failed; the copy goes by itself.
-fn remove_logs(new: &Path) {
-    for log in &connect::own_files(new)[1..] {
-        let _ = std::fs::remove_file(log);
-    }
 }
 
 fn unsound(to: &Path, why: &str) -> Error {

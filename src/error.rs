@@ -5,6 +5,7 @@
 //! with failures turns the list into [`Error::SyncFailed`].
 
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 
 /// The result of a fallible ragdb operation.
@@ -96,7 +97,7 @@ pub enum Error {
         /// Which settings differ, with both values.
         detail: String,
     },
-    /// The store was opened read-only and the call has to write.
+    /// The store was opened for reading only, or its file may not be written, and the call has to write.
     ReadOnly {
         /// The store.
         path: PathBuf,
@@ -132,12 +133,17 @@ pub enum Error {
         /// What was looked for.
         what: String,
     },
-    /// A file or folder outside the store could not be read or written.
+    /// There is no room left on the disk.
+    DiskFull {
+        /// The file that was written: the store, where it was the store's log or a temporary file of SQLite's.
+        path: PathBuf,
+    },
+    /// A file or folder could not be read or written.
     Io {
         /// The path.
         path: PathBuf,
         /// The operating system's reason.
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The endpoint of a model could not be asked, or its response can't be used.
     Endpoint {
@@ -169,6 +175,7 @@ impl Error {
             Self::SyncFailed { .. } => "sync_failed",
             Self::Invalid { .. } => "invalid",
             Self::NotFound { .. } => "not_found",
+            Self::DiskFull { .. } => "disk_full",
             Self::Io { .. } => "io",
             Self::Endpoint { .. } => "endpoint",
             Self::Database(_) => "database",
@@ -190,7 +197,11 @@ impl Error {
             Self::Damaged { .. } => "run `ragdb check`; sync into a new file if it reports damage".into(),
             Self::Busy { .. } => "wait for the other ragdb process, then run it again".into(),
             Self::PolicyMismatch { .. } => "run `ragdb sync` to rebuild the index under the new settings".into(),
-            Self::ReadOnly { .. } => "open the store for writing".into(),
+            Self::ReadOnly { .. } => {
+                "open the store for writing, as a user who may, on a file system that can be written".into()
+            }
+            Self::DiskFull { .. } => "make room there, and where temporary files go (TMPDIR); then run it again".into(),
+            Self::Io { source, .. } => return io_hint(source).map(str::to_owned),
             Self::Refused { hint, .. } => hint.clone(),
             Self::SyncFailed { .. } => "mend or exclude the files, or publish the others with --keep-going".into(),
             Self::Endpoint { .. } => {
@@ -198,16 +209,33 @@ impl Error {
                  the sources"
                     .into()
             }
-            Self::Config { .. }
-            | Self::Invalid { .. }
-            | Self::NotFound { .. }
-            | Self::Io { .. }
-            | Self::Database(_) => return None,
+            Self::Config { .. } | Self::Invalid { .. } | Self::NotFound { .. } | Self::Database(_) => return None,
         })
     }
 
-    pub(crate) fn io(path: impl Into<PathBuf>, source: std::io::Error) -> Self {
-        Self::Io { path: path.into(), source }
+    pub(crate) fn io(path: impl Into<PathBuf>, source: io::Error) -> Self {
+        let path = path.into();
+        match source.kind() {
+            io::ErrorKind::StorageFull => Self::DiskFull { path },
+            _ => Self::Io { path, source },
+        }
+    }
+}
+
+/// What can be done where the system refuses.
+fn io_hint(source: &io::Error) -> Option<&'static str> {
+    use io::ErrorKind::{Other, PermissionDenied, QuotaExceeded, ReadOnlyFilesystem};
+    /// The system's number for a device that fails.
+    const EIO: i32 = 5;
+    match source.kind() {
+        PermissionDenied => Some("change the rights of the file or of its folder, or run it as a user who has them"),
+        ReadOnlyFilesystem => Some("choose a path on a file system that can be written"),
+        QuotaExceeded => Some("make room: this user may not store more there"),
+        kind if kind == Other || source.raw_os_error() == Some(EIO) => Some(
+            "look at the rights of the file and its folder, the room on the disk and what the system's log says of it; \
+             `ragdb check` tells whether a store is sound",
+        ),
+        _ => None,
     }
 }
 
@@ -232,7 +260,8 @@ impl fmt::Display for Error {
             Self::PolicyMismatch { detail } => {
                 write!(f, "the store was indexed under other settings: {detail}")
             }
-            Self::ReadOnly { path } => write!(f, "{} can't be written: it is open for reading only", path.display()),
+            Self::ReadOnly { path } => write!(f, "{} can't be written, only read", path.display()),
+            Self::DiskFull { path } => write!(f, "the disk is full: there is no room to write {}", path.display()),
             Self::Config { path, message } => write!(f, "{}: {message}", path.display()),
             Self::Refused { message, .. } | Self::Invalid { message } => f.write_str(message),
             Self::SyncFailed { failures } => write!(

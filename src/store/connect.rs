@@ -10,6 +10,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
+use super::explain::opening_failed;
 use crate::error::{Error, Result};
 use crate::sabotage::Sabotage;
 
@@ -279,28 +280,4 @@ pub(crate) fn own_files(path: &Path) -> [PathBuf; 4] {
         name.push(suffix);
         name.into()
     })
-}
-
-fn opening_failed(path: &Path, error: rusqlite::Error) -> Error {
-    use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, NotADatabase, PermissionDenied, ReadOnly};
-    match error.sqlite_error_code() {
-        Some(DatabaseBusy) => Error::Busy { path: path.to_owned(), waited_seconds: BUSY_TIMEOUT.as_secs() },
-        Some(NotADatabase) => {
-            Error::ForeignStore { path: path.to_owned(), detail: "it is not a SQLite database".into() }
-        }
-        Some(CannotOpen | PermissionDenied | ReadOnly) => {
-            Error::io(path, std::io::Error::other(format!("SQLite can't open it: {error}")))
-        }
-        _ => error.into(),
-    }
-}
-
-/// The first failure is that of a wait that ran out: says so in ragdb's words.
-pub(super) fn busy(path: &Path, error: rusqlite::Error) -> Error {
-    match error.sqlite_error_code() {
-        Some(rusqlite::ErrorCode::DatabaseBusy) => {
-            Error::Busy { path: path.to_owned(), waited_seconds: BUSY_TIMEOUT.as_secs() }
-        }
-        _ => error.into(),
-    }
 }

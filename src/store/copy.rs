@@ -7,7 +7,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql};
 
 use super::connect::{self, Access};
-use super::{Store, identify, settings};
+use super::{Store, explain, fresh, identify, settings};
 use crate::error::Result;
 
 /// A path as a value: its bytes, whatever they are.
@@ -23,13 +23,17 @@ impl Store {
     /// Copies one snapshot into `new`, an absolute path of an empty file, and runs `check` on the copy. Neither readers
     /// nor a writer wait for it. Free pages are not copied. The copy is closed when this returns.
     pub(crate) fn copy_into<T>(&self, new: &Path, check: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.copy(new, check).map_err(|error| explain::located(new, error))
+    }
+
+    fn copy<T>(&self, new: &Path, check: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let store = connect::open_to_copy(&self.path)?;
         self.recheck(&store)?;
-        store.execute("VACUUM INTO ?1", [PathValue(new)]).map_err(|error| connect::busy(&self.path, error))?;
+        store.execute("VACUUM INTO ?1", [PathValue(new)]).map_err(|error| explain::error(&self.path, error))?;
         drop(store);
         identify(new)?;
         let copy = connect::open(new, Access::Write)?;
-        copy.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))?;
+        fresh::begin_log(&copy)?;
         // It has no free pages and no log: nothing is left to do for a purge.
         if settings::unfinished_purge(&copy)?.is_some() {
             settings::write_unfinished_purge(&copy, None)?;

@@ -14,7 +14,9 @@ pub(crate) mod classes;
 pub(crate) mod connect;
 mod copy;
 pub(crate) mod documents;
+mod explain;
 pub(crate) mod findings;
+pub(crate) mod fresh;
 pub(crate) mod generations;
 pub(crate) mod hits;
 pub(crate) mod integrity;
@@ -35,6 +37,7 @@ use std::any::Any;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
+use std::time::Duration;
 
 use r2d2::Pool;
 use r2d2_sqlite::SqliteConnectionManager;
@@ -43,6 +46,7 @@ use rusqlite::{Transaction, TransactionBehavior};
 use crate::error::{Error, Result};
 use crate::sabotage::Sabotage;
 use connect::Access;
+use fresh::Fresh;
 
 /// What a verb holds inside [`Store::read`] and [`Store::write`], to hand on to the functions of this module: the
 /// verbs name no other type of `rusqlite`, and run no SQL of their own.
@@ -92,23 +96,9 @@ impl Store {
             let missing = std::io::Error::new(std::io::ErrorKind::NotFound, "there is no such folder");
             return Err(Error::io(folder, missing));
         }
-        let new = tempfile::Builder::new()
-            .prefix(".ragdb-new-")
-            .suffix(".db")
-            .tempfile_in(folder)
-            .map_err(|error| Error::io(&path, std::io::Error::from(error.kind())))?
-            .into_temp_path();
-        let mut conn = connect::open_new(&new)?;
-        migrate::apply(&mut conn)?;
-        settings::write_origin(&conn)?;
-        conn.close().map_err(|(_, error)| error)?;
-        new.persist_noclobber(&path).map_err(|error| {
-            if error.error.kind() == std::io::ErrorKind::AlreadyExists {
-                Error::StoreExists { path: path.clone() }
-            } else {
-                Error::io(&path, error.error)
-            }
-        })?;
+        let new = Fresh::beside(&path, ".ragdb-new-")?;
+        fill_new(new.path()).map_err(|error| explain::located(&path, error))?;
+        new.persist(&path)?;
         Self::open(path)
     }
 
@@ -154,7 +144,7 @@ impl Store {
             Err(error) => return Err(error),
         }
         let mut conn = connect::open(&path, Access::Write)?;
-        let found = migrate::apply(&mut conn)?;
+        let found = migrate::apply(&mut conn).map_err(|error| explain::located(&path, error))?;
         Ok((found, migrate::SCHEMA_VERSION))
     }
 
@@ -220,9 +210,9 @@ impl Store {
     /// Runs `work` on one snapshot: all that it reads belongs to one published generation.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         match self.first.try_lock() {
-            Ok(conn) => return self.snapshot(&conn, work),
+            Ok(conn) => return self.located(self.snapshot(&conn, work)),
             // Whoever panicked rolled their transaction back.
-            Err(TryLockError::Poisoned(error)) => return self.snapshot(&error.into_inner(), work),
+            Err(TryLockError::Poisoned(error)) => return self.located(self.snapshot(&error.into_inner(), work)),
             Err(TryLockError::WouldBlock) => {}
         }
         // The pool knows only that it waited too long: opening once more says why, unless all readers are in use.
@@ -230,7 +220,12 @@ impl Store {
             Err(error) => error,
             Ok(_) => Error::Busy { path: self.path.clone(), waited_seconds: connect::BUSY_TIMEOUT.as_secs() },
         })?;
-        self.snapshot(&conn, work)
+        self.located(self.snapshot(&conn, work))
+    }
+
+    /// Names the store in what went wrong.
+    fn located<T>(&self, result: Result<T>) -> Result<T> {
+        result.map_err(|error| explain::located(&self.path, error))
     }
 
     fn snapshot<T>(&self, conn: &Connection, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
@@ -243,10 +238,10 @@ impl Store {
 
     /// Runs `work` in one IMMEDIATE transaction and commits it; an error rolls everything back.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        self.with_writer(|conn| {
+        self.located(self.with_writer(|conn| {
             connect::log_ahead_if_free(conn)?;
             self.transact(conn, work)
-        })
+        }))
     }
 
     /// As [`Store::write`], for the first generation of a new store, made of so many bytes of source text: where these are
@@ -256,12 +251,12 @@ impl Store {
         if bytes > connect::MOST_IN_PLACE {
             return self.write(work);
         }
-        self.with_writer(|conn| {
+        self.located(self.with_writer(|conn| {
             let result = self.transact(conn, work)?;
             // It is committed. Where somebody reads for too long, the next write begins the log.
             let _ = connect::log_ahead(conn);
             Ok(result)
-        })
+        }))
     }
 
     /// The one connection that writes, opened when it is first needed.
@@ -284,10 +279,10 @@ impl Store {
         } else {
             TransactionBehavior::Immediate
         };
-        let tx = conn.transaction_with_behavior(behavior).map_err(|error| connect::busy(&self.path, error))?;
+        let tx = conn.transaction_with_behavior(behavior)?;
         self.recheck(&tx)?;
         let result = work(&tx)?;
-        tx.commit().map_err(|error| connect::busy(&self.path, error))?;
+        tx.commit()?;
         Ok(result)
     }
 
@@ -297,16 +292,16 @@ impl Store {
         let _guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
         let conn = connect::open(&self.path, Access::Write)?;
         conn.set_limit(rusqlite::limits::Limit::SQLITE_LIMIT_ATTACHED, 1)?;
-        conn.execute_batch("VACUUM").map_err(|error| connect::busy(&self.path, error))?;
-        truncate_log(&conn)
+        self.located(conn.execute_batch("VACUUM").map_err(Error::from))?;
+        self.located(truncate_log(&conn))
     }
 
     /// Empties the log, without waiting for anybody; false where somebody reads it.
     pub(crate) fn empty_log(&self) -> Result<bool> {
         let _guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
         let conn = connect::open(&self.path, Access::Write)?;
-        conn.busy_timeout(std::time::Duration::ZERO)?;
-        truncate_log(&conn)
+        conn.busy_timeout(Duration::ZERO)?;
+        self.located(truncate_log(&conn))
     }
 
     /// Whether what is written now can be moved out of the log: nobody reads an older state for longer than one waits.
@@ -314,9 +309,8 @@ impl Store {
         let _guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
         let conn = connect::open(&self.path, Access::Write)?;
         // Who reads the file alone stands in nobody's way until something is in the log: a page that stays as it is.
-        conn.pragma_update(None, "user_version", migrate::SCHEMA_VERSION)
-            .map_err(|error| connect::busy(&self.path, error))?;
-        truncate_log(&conn)
+        let written = conn.pragma_update(None, "user_version", migrate::SCHEMA_VERSION).map_err(Error::from);
+        self.located(written.and_then(|()| truncate_log(&conn)))
     }
 
     /// Moves a log that an earlier write had to leave, since it was killed or somebody still read it, into the file.
@@ -329,7 +323,7 @@ impl Store {
         let Some(writer) = &self.writer else { return Ok(()) };
         let guard = writer.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(conn) = guard.as_ref() {
-            conn.busy_timeout(std::time::Duration::ZERO)?;
+            conn.busy_timeout(Duration::ZERO)?;
             let outcome = truncate_log(conn);
             conn.busy_timeout(connect::BUSY_TIMEOUT)?;
             outcome?;
@@ -339,10 +333,7 @@ impl Store {
 
     /// The schema may have moved on since the file was opened.
     fn recheck(&self, conn: &Connection) -> Result<()> {
-        let found = conn
-            .prepare_cached("PRAGMA user_version")?
-            .query_row([], |row| row.get(0))
-            .map_err(|error| connect::busy(&self.path, error))?;
+        let found = conn.prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get(0))?;
         check_version(&self.path, found)
     }
 }
@@ -369,6 +360,14 @@ impl Drop for Snapshot<'_> {
         // Where it can't end, the next one that begins on this connection ends it, or says why not.
         let _ = Self::end(self.0);
     }
+}
+
+/// Makes an empty file a store without content, closed.
+fn fill_new(path: &Path) -> Result<()> {
+    let mut conn = connect::open_new(path)?;
+    migrate::apply(&mut conn)?;
+    settings::write_origin(&conn)?;
+    conn.close().map_err(|(_, error)| error.into())
 }
 
 /// Moves the log into the file and cuts it to nothing; false where somebody still reads it.

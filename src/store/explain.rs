@@ -1,0 +1,64 @@
+//! What an error of SQLite means for the store that it happened to: what can be done about it, and to which file.
+
+use std::io;
+use std::path::Path;
+
+use rusqlite::ErrorCode::{
+    CannotOpen, DatabaseBusy, DiskFull, NotADatabase, PermissionDenied, ReadOnly, SystemIoFailure,
+};
+use rusqlite::ffi::code_to_str;
+use rustix::fs::{Access, access};
+use rustix::io::Errno;
+
+use super::connect::BUSY_TIMEOUT;
+use crate::error::{DatabaseError, Error};
+
+/// The error for the store at `path`.
+pub(super) fn error(path: &Path, error: rusqlite::Error) -> Error {
+    match error.sqlite_error_code() {
+        Some(DatabaseBusy) => Error::Busy { path: path.to_owned(), waited_seconds: BUSY_TIMEOUT.as_secs() },
+        Some(NotADatabase) => {
+            Error::ForeignStore { path: path.to_owned(), detail: "it is not a SQLite database".into() }
+        }
+        Some(DiskFull) => Error::DiskFull { path: path.to_owned() },
+        Some(ReadOnly) => Error::ReadOnly { path: path.to_owned() },
+        Some(CannotOpen | PermissionDenied | SystemIoFailure) => Error::io(path, reason(path, &error)),
+        _ => error.into(),
+    }
+}
+
+/// The same, for the store's file that could not even be opened.
+pub(super) fn opening_failed(path: &Path, failed: rusqlite::Error) -> Error {
+    match failed.sqlite_error_code() {
+        Some(ReadOnly) => Error::io(path, reason(path, &failed)),
+        _ => error(path, failed),
+    }
+}
+
+/// Names the store in an error that came out of SQLite without it.
+pub(super) fn located(path: &Path, failed: Error) -> Error {
+    match failed {
+        Error::Database(DatabaseError(failed)) => error(path, failed),
+        other => other,
+    }
+}
+
+/// Why the system did not do what SQLite asked for: in its own words where they can still be had. SQLite keeps none of
+/// them, and has the name of the file in its message as it was given, escaped.
+fn reason(path: &Path, error: &rusqlite::Error) -> io::Error {
+    // Asks by name: opening the file would drop the locks that this process has on it.
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let denied = [(path, Access::READ_OK), (folder, Access::EXEC_OK)]
+        .into_iter()
+        .find_map(|(path, right)| access(path, right).err())
+        // A file that is being made has no name yet.
+        .filter(|number| *number != Errno::NOENT);
+    match (denied, error.sqlite_error()) {
+        (Some(number), _) => number.into(),
+        (None, Some(error)) => io::Error::other(format!(
+            "SQLite could not use it or a file beside it: {}",
+            code_to_str(error.extended_code)
+        )),
+        (None, None) => io::Error::other(error.to_string()),
+    }
+}
