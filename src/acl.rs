@@ -139,7 +139,8 @@ impl Store {
     }
 
     fn change(&self, change: &AclChange, allow: bool) -> Result<AclReport> {
-        self.write(|tx| {
+        // Who is to be kept out is not to wait for somebody who reads.
+        self.write_in_any_case(|tx| {
             // To keep somebody out of what is gone is to be sure that it does not come back open.
             let named = target::find(tx, &change.target, !allow)?;
             let target = named.target();

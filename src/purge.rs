@@ -136,7 +136,7 @@ impl Store {
 
     /// The transaction, which notes that the file is to be written anew.
     fn remove_document(&self, request: &PurgeRequest) -> Result<Purged> {
-        self.write(|tx| {
+        self.write_in_any_case(|tx| {
             settings::write_unfinished_purge(tx, Some(FILE))?;
             purges::wiping(tx, || remove(tx, request))
         })
@@ -147,7 +147,7 @@ impl Store {
     pub(crate) fn finish_purge(&self) -> Result<()> {
         let Some(left) = self.read(settings::unfinished_purge)? else { return Ok(()) };
         let is_empty = if left == LOG { self.empty_log()? } else { self.vacuum()? };
-        self.write(|tx| settings::write_unfinished_purge(tx, (!is_empty).then_some(LOG)))?;
+        self.write_in_any_case(|tx| settings::write_unfinished_purge(tx, (!is_empty).then_some(LOG)))?;
         if is_empty {
             self.empty_log()?;
         }

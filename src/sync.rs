@@ -138,13 +138,14 @@ impl Store {
     /// and not which files fail. Then nothing is written but file stamps that changed, and a source's declaration.
     ///
     /// # Errors
-    /// [`Error::Refused`] where a guard stops it, [`Error::SyncFailed`] where files failed and
-    /// [`SyncRequest::keep_going`] is not set. Nothing is published then, and the store is as it was.
+    /// [`Error::Refused`] where a guard stops it, or where the log is at its limit and somebody reads an old state
+    /// (`log_is_held`); [`Error::SyncFailed`] where files failed and [`SyncRequest::keep_going`] is not set. Nothing is published then, and the store is as it was.
     pub fn sync(&self, request: &SyncRequest) -> Result<SyncReport> {
         self.require_writable()?;
         let begun = Instant::now();
         // What can't be done now, as without space for a second file, is done by a later call.
         let _ = self.finish_purge();
+        self.bound_log()?;
         for _ in 0..ATTEMPTS {
             if let Some(mut report) = self.try_sync(request)? {
                 report.seconds.total = begun.elapsed().as_secs_f64();

@@ -244,18 +244,29 @@ fn roll_back(path: &Path) -> rusqlite::Result<()> {
     conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
 }
 
-/// Whether there is anything in the write-ahead log. Looks at its name, opens nothing.
+/// Whether there is anything in the write-ahead log.
 pub(crate) fn has_log(path: &Path) -> bool {
-    has_bytes(&own_files(path)[1])
+    log_bytes(path) > 0
+}
+
+/// The size of the write-ahead log. Looks at its name, opens nothing.
+pub(super) fn log_bytes(path: &Path) -> u64 {
+    bytes_of(&own_files(path)[1])
+}
+
+/// How long a log may be before something more is written: as long as the file itself, which needs the same room again
+/// when it is written anew, and never less than what SQLite keeps of an empty one.
+pub(super) fn log_limit(path: &Path) -> u64 {
+    bytes_of(path).max(WAL_LIMIT_BYTES.unsigned_abs())
 }
 
 /// Whether the file alone may not be all of the store: there is something in its log, or in a journal.
 fn is_unsettled(path: &Path) -> bool {
-    has_log(path) || has_bytes(&own_files(path)[3])
+    has_log(path) || bytes_of(&own_files(path)[3]) > 0
 }
 
-fn has_bytes(path: &Path) -> bool {
-    std::fs::symlink_metadata(path).is_ok_and(|file| file.len() > 0)
+fn bytes_of(path: &Path) -> u64 {
+    std::fs::symlink_metadata(path).map_or(0, |file| file.len())
 }
 
 /// `file:` URI of an absolute path with every byte that could mean something in a URI escaped.

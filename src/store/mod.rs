@@ -236,12 +236,39 @@ impl Store {
         result
     }
 
-    /// Runs `work` in one IMMEDIATE transaction and commits it; an error rolls everything back.
+    /// Runs `work` in one IMMEDIATE transaction and commits it; an error rolls everything back. Refuses where the log is at
+    /// its limit.
     pub(crate) fn write<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+        self.bound_log()?;
+        self.write_in_any_case(work)
+    }
+
+    /// As [`Store::write`], however long the log is: for what must not wait for somebody's reading, and is small.
+    pub(crate) fn write_in_any_case<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         self.located(self.with_writer(|conn| {
             connect::log_ahead_if_free(conn)?;
             self.transact(conn, work)
         }))
+    }
+
+    /// Sees to it that the log does not grow without end while somebody reads an old state, which keeps it from being
+    /// moved into the file: where it is at its limit, it is moved now, or nothing more is written.
+    pub(crate) fn bound_log(&self) -> Result<()> {
+        let bytes = connect::log_bytes(&self.path);
+        if bytes <= connect::log_limit(&self.path) || self.move_log(connect::BUSY_TIMEOUT)? {
+            return Ok(());
+        }
+        let [_, log, ..] = connect::own_files(&self.path);
+        Err(Error::Refused {
+            code: "log_is_held",
+            message: format!(
+                "{} has grown to {} MB, and somebody who still reads an old state keeps it from being moved into the \
+                 store; nothing was written",
+                log.display(),
+                bytes >> 20
+            ),
+            hint: format!("end the process that reads (`fuser {}` names it), then run it again", log.display()),
+        })
     }
 
     /// As [`Store::write`], for the first generation of a new store, made of so many bytes of source text: where these are
@@ -298,9 +325,14 @@ impl Store {
 
     /// Empties the log, without waiting for anybody; false where somebody reads it.
     pub(crate) fn empty_log(&self) -> Result<bool> {
+        self.move_log(Duration::ZERO)
+    }
+
+    /// Moves the log into the file and empties it; false where somebody reads it for longer than `patience`.
+    fn move_log(&self, patience: Duration) -> Result<bool> {
         let _guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
         let conn = connect::open(&self.path, Access::Write)?;
-        conn.busy_timeout(Duration::ZERO)?;
+        conn.busy_timeout(patience)?;
         self.located(truncate_log(&conn))
     }
 
