@@ -35,6 +35,7 @@ use crate::index::Deaths;
 use crate::ingest::plan::{DeletionLimit, Doubts, SourcePlan, guard, plan};
 use crate::ingest::source::SourceReader;
 use crate::model::{Bm25Policy, ChunkId, DocumentId, Policy, Stamps};
+use crate::store::connect::BUSY_TIMEOUT;
 use crate::store::documents::StoredDocument;
 use crate::store::sources::SourceRow;
 use crate::store::tombstones::Reason;
@@ -57,7 +58,7 @@ pub use types::{
     PlannedFile, StageSeconds, SyncEvent, SyncPlan, SyncProgress, SyncReport, SyncRequest, SyncSources, UnsafeDocument,
 };
 
-/// How often a sync plans again because another one published meanwhile.
+/// How often a sync plans at least, where others publish meanwhile, before it gives up.
 const ATTEMPTS: usize = 5;
 
 /// A source that is being read.
@@ -146,13 +147,9 @@ impl Store {
         // What can't be done now, as without space for a second file, is done by a later call.
         let _ = self.finish_purge();
         self.bound_log()?;
-        for _ in 0..ATTEMPTS {
-            if let Some(mut report) = self.try_sync(request)? {
-                report.seconds.total = begun.elapsed().as_secs_f64();
-                return Ok(report);
-            }
-        }
-        Err(Error::Busy { path: self.path().to_owned(), waited_seconds: begun.elapsed().as_secs() })
+        let mut report = self.unless_overtaken(|| self.try_sync(request))?;
+        report.seconds.total = begun.elapsed().as_secs_f64();
+        Ok(report)
     }
 
     /// What [`Store::sync`] would do with the same request, without writing anything.
@@ -160,13 +157,26 @@ impl Store {
     /// # Errors
     /// As [`Store::sync`], but for failed files, which the plan lists.
     pub fn plan(&self, request: &SyncRequest) -> Result<SyncPlan> {
-        for _ in 0..ATTEMPTS {
+        self.unless_overtaken(|| {
             let planned = self.prepare_plan(request)?;
-            if let Some(work) = self.work_on(&planned, request)? {
-                return apply::describe(&planned, work);
+            let work = self.work_on(&planned, request)?;
+            work.map(|work| apply::describe(&planned, work)).transpose()
+        })
+    }
+
+    /// Attempts it until no other sync publishes meanwhile: as often as [`ATTEMPTS`] says, and for as long as one waits
+    /// for another writer.
+    fn unless_overtaken<T>(&self, mut attempt: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+        let begun = Instant::now();
+        for attempts in 1.. {
+            if let Some(done) = attempt()? {
+                return Ok(done);
+            }
+            if attempts >= ATTEMPTS && begun.elapsed() >= BUSY_TIMEOUT {
+                break;
             }
         }
-        Err(Error::Busy { path: self.path().to_owned(), waited_seconds: 0 })
+        Err(Error::Busy { path: self.path().to_owned(), waited_seconds: begun.elapsed().as_secs() })
     }
 
     /// One attempt; `None` where another sync published meanwhile.

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use super::basis::Basis;
 use super::spool::Prepared;
-use super::{ATTEMPTS, Planned, PlannedFile, Source, SyncRequest, Work, apply, config_for, reviewed_of};
+use super::{Planned, PlannedFile, Source, SyncRequest, Work, apply, config_for, reviewed_of};
 use crate::access::narrower;
 use crate::error::{Error, Failure, Result};
 use crate::ingest::chunk::{Chunked, RawChunk};
@@ -131,12 +131,7 @@ impl Store {
         if !request.dry_run {
             self.require_writable()?;
         }
-        for _ in 0..ATTEMPTS {
-            if let Some(report) = self.try_restore(request)? {
-                return Ok(report);
-            }
-        }
-        Err(Error::Busy { path: self.path().to_owned(), waited_seconds: 0 })
+        self.unless_overtaken(|| self.try_restore(request))
     }
 
     /// One attempt; `None` where a sync published meanwhile.
