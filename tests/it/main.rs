@@ -12,6 +12,7 @@ mod context;
 mod data;
 mod docs;
 mod eval;
+mod faults;
 mod headings;
 mod lock;
 mod model;

@@ -1,0 +1,74 @@
+//! The disk fails, the power goes, the process is killed, others read and write: what a store promises then.
+//!
+//! What takes the place of SQLite's system calls works in processes of its own: this program, started again for one of
+//! its ignored tests, whose name begins with `child_`.
+
+mod disk;
+mod held;
+mod inject;
+mod kill;
+mod operations;
+mod readers;
+mod replay;
+mod syscalls;
+
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Says to a copy of this program how much it is to do.
+const CHILD: &str = "RAGDB_TEST_CHILD";
+
+/// How much a test does: in every run, or in a long form of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Short,
+    Long,
+}
+
+/// What the parent asked this process for; `None` where nobody did.
+fn asked() -> Option<(Form, String)> {
+    let text = std::env::var(CHILD).ok()?;
+    let (form, what) = text.split_once(' ')?;
+    Some((if form == "long" { Form::Long } else { Form::Short }, what.to_owned()))
+}
+
+/// Runs one of this program's ignored tests in a process of its own; gives the line with its outcome.
+fn run_child(test: &str, form: Form, what: &str) -> String {
+    let program = std::env::current_exe().expect("this program");
+    let name = format!("faults::{test}");
+    let form = if form == Form::Long { "long" } else { "short" };
+    let output = Command::new(program)
+        .args([name.as_str(), "--exact", "--ignored", "--nocapture", "--test-threads=1"])
+        .env(CHILD, format!("{form} {what}"))
+        .output()
+        .expect("the program starts");
+    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let outcome = said.lines().find_map(|line| Some(line.split_once("outcome: ")?.1.to_owned()));
+    match outcome {
+        Some(outcome) if output.status.success() => outcome,
+        _ => panic!("{what}: {:?}\n{said}", output.status),
+    }
+}
+
+/// Numbers that are the same on every run (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `limit`, which is not 0.
+    fn below(&mut self, limit: usize) -> usize {
+        usize::try_from(self.next() % limit as u64).expect("it is below a usize")
+    }
+}
+
+/// The files that SQLite keeps for the database at `db`, itself first; its index of the log last.
+fn files_of(db: &std::path::Path) -> [PathBuf; 4] {
+    ["", "-wal", "-journal", "-shm"].map(|suffix| PathBuf::from(format!("{}{suffix}", db.display())))
+}

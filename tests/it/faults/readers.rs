@@ -1,0 +1,216 @@
+//! Readers, in this process and in others, beside writers that publish on and on: each response is of one generation.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use ragdb::{Error, Principal, Sabotage, SearchRequest, Store, SyncRequest, SyncSources};
+
+use super::{CHILD, Form, asked, run_child};
+use crate::world::{World, rows};
+
+/// Each writer has a source of its own, of so many documents, all of which say the same number.
+const DOCUMENTS: usize = 8;
+
+/// The sources.
+const SOURCES: [&str; 2] = ["one", "two"];
+
+/// What was seen.
+#[derive(Default)]
+struct Seen {
+    responses: AtomicUsize,
+    errors: AtomicUsize,
+    mixed: AtomicUsize,
+}
+
+impl Seen {
+    /// Counts one response: that each source says one number, and all its documents do.
+    fn response(&self, response: Result<BTreeMap<String, Vec<String>>, Error>) {
+        self.responses.fetch_add(1, Ordering::Relaxed);
+        match response {
+            Ok(sources) => {
+                let whole = |said: &Vec<String>| said.len() == DOCUMENTS && said.iter().all(|it| *it == said[0]);
+                let is_whole = sources.len() == SOURCES.len() && sources.values().all(whole);
+                self.mixed.fetch_add(usize::from(!is_whole), Ordering::Relaxed);
+            }
+            Err(_) => {
+                self.errors.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+impl fmt::Display for Seen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [responses, errors, mixed] =
+            [&self.responses, &self.errors, &self.mixed].map(|count| count.load(Ordering::Relaxed));
+        write!(f, "{responses} responses, {errors} errors, {mixed} mixed")
+    }
+}
+
+/// What each source's documents say, by a search.
+fn searched(store: &Store) -> Result<BTreeMap<String, Vec<String>>, Error> {
+    let request = SearchRequest { top_k: 100, ..SearchRequest::new("marker") };
+    let mut said: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for hit in store.search(&Principal::operator(), &request)?.hits {
+        said.entry(hit.source_id).or_default().push(hit.text);
+    }
+    Ok(said)
+}
+
+/// The same, by a statement, with the generation that each document is of.
+fn queried(store: &Store) -> Result<BTreeMap<String, Vec<String>>, Error> {
+    let sql = "SELECT s.source_id, c.text || d.generation_updated || (SELECT max(generation) >= d.generation_updated FROM \
+               generations) FROM chunks c JOIN documents d USING (document_no) JOIN sources s USING (source_no)";
+    let mut said: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for row in store.sql(&Principal::operator(), sql)?.rows {
+        let [source, text] = [&row[0], &row[1]].map(|value| format!("{value:?}"));
+        said.entry(source).or_default().push(text);
+    }
+    Ok(said)
+}
+
+/// Reads in each way until it is over.
+fn read(db: &Path, is_over: impl Fn() -> bool, seen: &Seen) {
+    let kept = Store::open_read_only(db).expect("the store opens");
+    while !is_over() {
+        seen.response(searched(&kept));
+        seen.response(queried(&kept));
+        seen.response(Store::open_read_only(db).and_then(|store| searched(&store)));
+    }
+}
+
+/// A folder whose removal ends the readers of other processes.
+fn running(db: &Path) -> PathBuf {
+    db.with_file_name("running")
+}
+
+#[test]
+#[ignore = "runs in a process of its own: see the tests below"]
+fn child_reads() {
+    let Some((_, db)) = asked() else { return };
+    let (db, seen) = (PathBuf::from(db), Seen::default());
+    read(&db, || !running(&db).exists(), &seen);
+    println!("outcome: {seen}");
+}
+
+fn reading_process(db: &Path) -> Child {
+    Command::new(std::env::current_exe().expect("this program"))
+        .args(["faults::readers::child_reads", "--exact", "--ignored", "--nocapture"])
+        .env(CHILD, format!("short {}", db.display()))
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts")
+}
+
+/// Publishes a source's next numbers; every few of them the file is written anew as well.
+fn publish(world: &World, source: &str, rounds: usize) -> Result<(), Error> {
+    let store = world.store();
+    let folder = world.path().join(source);
+    let request = SyncRequest { sources: SyncSources::Folders(vec![folder.clone()]), ..SyncRequest::default() };
+    for round in 1..=rounds {
+        for document in 0..DOCUMENTS {
+            let text = format!("# Marker\n\nEvery marker of {source} says {round}.\n");
+            crate::world::write(&folder.join(format!("{document}.md")), text.as_bytes());
+        }
+        store.sync(&request)?;
+        if round % 10 == 0 && source == SOURCES[0] {
+            store.optimize()?;
+        }
+    }
+    Ok(())
+}
+
+/// Lets all read and write; gives what was seen here, in the other processes, and what a writer failed with.
+fn soak(rounds: usize) -> (Seen, Vec<String>, Vec<String>) {
+    let world = World::new(&[]);
+    for source in SOURCES {
+        publish(&world, source, 1).expect("nobody is in the way");
+    }
+    let db = world.db();
+    std::fs::create_dir(running(&db)).expect("a folder is made");
+    let (seen, over, store) = (Seen::default(), AtomicBool::new(false), world.store());
+    let processes = [(); 2].map(|()| reading_process(&db));
+    let failed = thread::scope(|scope| {
+        scope.spawn(|| read(&db, || over.load(Ordering::Relaxed), &seen));
+        // Two at once with one store: the second has a connection from the pool.
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    seen.response(searched(&store));
+                    seen.response(queried(&store));
+                }
+            });
+        }
+        let writers = SOURCES.map(|source| scope.spawn(|| publish(&world, source, rounds)));
+        let ended = writers.map(|writer| writer.join().expect("no panic"));
+        over.store(true, Ordering::Relaxed);
+        ended.into_iter().filter_map(|result| result.err().map(|error| error.to_string())).collect::<Vec<_>>()
+    });
+    std::fs::remove_dir(running(&db)).expect("the folder is there");
+    let outcomes = processes.map(|process| {
+        let output = process.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        said.lines().find_map(|line| Some(line.split_once("outcome: ")?.1.to_owned())).unwrap_or(said)
+    });
+    if failed.is_empty() {
+        // Each sync has its generation; the first of each source changed nothing, if it came again.
+        let generations = rows(&store, "SELECT generation FROM generations ORDER BY generation").len();
+        assert!(generations >= SOURCES.len() * rounds, "{generations} generations");
+        assert!(store.check(&ragdb::CheckRequest { deep: true, sources: false }).expect("it runs").ok);
+    }
+    (seen, outcomes.to_vec(), failed)
+}
+
+fn assert_each_is_of_one_generation(rounds: usize) {
+    let (seen, outcomes, failed) = soak(rounds);
+    println!("{} generations; here: {seen}; elsewhere: {outcomes:?}", SOURCES.len() * rounds);
+    assert_eq!(failed, Vec::<String>::new());
+    for seen in outcomes.iter().chain([&seen.to_string()]) {
+        assert!(seen.contains(" responses, 0 errors, 0 mixed") && !seen.starts_with("0 "), "{seen}");
+    }
+}
+
+#[test]
+fn promise_10_each_response_is_of_one_generation_beside_two_writers() {
+    assert_each_is_of_one_generation(25);
+}
+
+#[test]
+#[ignore = "the long form: 1,000 generations"]
+fn promise_10_each_response_is_of_one_generation_beside_two_writers_for_long() {
+    assert_each_is_of_one_generation(500);
+}
+
+#[test]
+#[ignore = "runs in a process of its own: see the test below"]
+fn child_writes_in_deferred_transactions() {
+    if asked().is_none() {
+        return;
+    }
+    Sabotage::DeferredTransaction.begin();
+    let (seen, _, failed) = soak(25);
+    println!("outcome: {seen}; {} writers failed: {failed:?}", failed.len());
+}
+
+#[test]
+fn promise_10_writers_that_take_the_lock_late_are_noticed() {
+    let outcome = run_child("readers::child_writes_in_deferred_transactions", Form::Short, "both");
+    println!("{outcome}");
+    assert!(!outcome.contains("; 0 writers failed"), "{outcome}");
+}
+
+#[test]
+fn promise_10_a_mixed_response_is_noticed() {
+    let response = |texts: [&str; DOCUMENTS]| {
+        let seen = Seen::default();
+        let said: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+        seen.response(Ok(SOURCES.map(|source| (source.to_owned(), said.clone())).into()));
+        seen.to_string()
+    };
+    assert_eq!(response(["1"; DOCUMENTS]), "1 responses, 0 errors, 0 mixed");
+    assert_eq!(response(["1", "1", "1", "2", "1", "1", "1", "1"]), "1 responses, 0 errors, 1 mixed");
+}
