@@ -1,17 +1,22 @@
 //! `check`: the store against itself, against its sources and, on demand, against a fresh build.
 //!
 //! What can be computed from something else is computed again: digests, ids, compositions, counts, postings, bounds.
-//! A row that does not fit is named; docs/cli.md lists the columns that nothing can be compared with.
+//! A row that does not fit is named, with what that means and what mends it (`damage.rs`); docs/cli.md lists the columns
+//! that nothing can be compared with.
 
 mod access;
 mod chain;
+mod damage;
 mod postings;
 mod rebuild;
 mod rows;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::Digest;
-use crate::store::{Connection, Store, documents, integrity};
+use crate::store::integrity::{self, Problem, Schema};
+use crate::store::{Connection, Store, documents};
+
+pub use damage::Damage;
 
 /// At most this many problems are named; all are counted.
 const NAMED_AT_MOST: usize = 20;
@@ -53,6 +58,8 @@ pub struct Check {
     pub detail: String,
     /// What was found, each with the row or file that it is about; at most 20 are named.
     pub problems: Vec<String>,
+    /// What kinds of damage these problems are, each once.
+    pub damage: Vec<Damage>,
 }
 
 /// Collects what one check finds.
@@ -61,8 +68,11 @@ struct Findings {
     /// What `count` counts.
     what: &'static str,
     count: u64,
+    /// What a problem is, unless it is said to be something else.
+    kind: Damage,
     found: u64,
     problems: Vec<String>,
+    damage: Vec<Damage>,
 }
 
 /// A number with what it counts, which is given in the plural.
@@ -71,26 +81,34 @@ fn counted(count: u64, what: &str) -> String {
 }
 
 impl Findings {
-    fn new(name: &'static str, what: &'static str) -> Self {
-        Self { name, what, count: 0, found: 0, problems: Vec::new() }
+    fn new(name: &'static str, what: &'static str, kind: Damage) -> Self {
+        Self { name, what, count: 0, kind, found: 0, problems: Vec::new(), damage: Vec::new() }
     }
 
     /// Notes a problem unless `holds`.
     fn expect(&mut self, holds: bool, problem: impl FnOnce() -> String) {
+        self.expect_as(self.kind, holds, problem);
+    }
+
+    /// The same of a problem that is damage of this kind.
+    fn expect_as(&mut self, kind: Damage, holds: bool, problem: impl FnOnce() -> String) {
         if holds {
             return;
         }
         self.found += 1;
+        if !self.damage.contains(&kind) {
+            self.damage.push(kind);
+        }
         if self.problems.len() < NAMED_AT_MOST {
             self.problems.push(problem());
         }
     }
 
     fn into_check(self) -> Check {
-        let Self { name, what, count, found, problems } = self;
+        let Self { name, what, count, found, problems, damage, .. } = self;
         let looked_at = counted(count, what);
         let detail = if found == 0 { looked_at } else { format!("{looked_at}, {}", counted(found, "problems")) };
-        Check { name, ok: found == 0, count, detail, problems }
+        Check { name, ok: found == 0, count, detail, problems, damage }
     }
 }
 
@@ -100,24 +118,27 @@ impl Store {
     /// # Errors
     /// Only where checking itself is impossible: what is wrong in the store is in the report.
     pub fn check(&self, request: &CheckRequest) -> Result<CheckReport> {
-        let mut checks = self.read(|conn| {
-            Ok(vec![
-                of(conn, "sqlite", "pages", sqlite),
-                of(conn, "schema", "objects", schema),
-                of(conn, "settings", "settings", rows::settings),
-                of(conn, "documents", "documents", rows::documents),
-                of(conn, "chunks", "chunks", rows::chunks),
-                of(conn, "tombstones", "tombstones", rows::tombstones),
-                of(conn, "generations", "generations", chain::generations),
-                of(conn, "index", "postings", postings::index),
-                of(conn, "access", "rules", access::access),
-            ])
+        let (mut checks, is_readable) = self.look(|conn| {
+            let mut checks = vec![
+                of(conn, "sqlite", "pages", Damage::File, sqlite),
+                of(conn, "schema", "objects", Damage::Schema, schema),
+            ];
+            // Rows of a table that is not what it should be mean nothing, and reading a view may never end.
+            let is_readable = integrity::fault(conn)?.is_none();
+            if is_readable {
+                checks.extend(rows(conn));
+            }
+            Ok((checks, is_readable))
         })?;
+        if !is_readable {
+            checks.iter_mut().for_each(|check| check.detail.push_str("; rows were not looked at"));
+            return Ok(CheckReport { ok: false, checks });
+        }
         if request.sources {
-            checks.push(self.compare_sources()?);
+            checks.push(or_finding("sources", "source files", Damage::Documents, self.compare_sources())?);
         }
         if request.deep {
-            checks.push(self.compare_rebuilt()?);
+            checks.push(or_finding("rebuild", "documents", Damage::Settings, self.compare_rebuilt())?);
         }
         Ok(CheckReport { ok: checks.iter().all(|check| check.ok), checks })
     }
@@ -131,7 +152,8 @@ impl Store {
                 Ok(())
             })
         })?;
-        let mut findings = Findings::new("sources", "source files");
+        // None of what is found here is damage.
+        let mut findings = Findings::new("sources", "source files", Damage::Documents);
         // Documents come source by source: each folder is opened once.
         for documents in stored.chunk_by(|a, b| a.source_no == b.source_no) {
             let reader = self.source_reader(documents[0].source_no)?;
@@ -151,17 +173,31 @@ impl Store {
         if !check.ok {
             check.detail = format!("{}, {differ} not as indexed; run `ragdb sync`", counted(count, "source files"));
             check.ok = true;
+            check.damage.clear();
         }
         Ok(check)
     }
 }
 
+/// The checks of rows.
+fn rows(conn: &Connection) -> Vec<Check> {
+    vec![
+        of(conn, "settings", "settings", Damage::Settings, rows::settings),
+        of(conn, "documents", "documents", Damage::Documents, rows::documents),
+        of(conn, "chunks", "chunks", Damage::Documents, rows::chunks),
+        of(conn, "tombstones", "tombstones", Damage::History, rows::tombstones),
+        of(conn, "generations", "generations", Damage::History, chain::generations),
+        of(conn, "index", "postings", Damage::Index, postings::index),
+        of(conn, "access", "rules", Damage::Access, access::access),
+    ]
+}
+
 /// What a copy of a store must pass: SQLite's own checks, the schema, and the chain of generations.
 pub(crate) fn of_copy(conn: &Connection) -> Vec<Check> {
     vec![
-        of(conn, "sqlite", "pages", sqlite),
-        of(conn, "schema", "objects", schema),
-        of(conn, "generations", "generations", chain::generations),
+        of(conn, "sqlite", "pages", Damage::File, sqlite),
+        of(conn, "schema", "objects", Damage::Schema, schema),
+        of(conn, "generations", "generations", Damage::History, chain::generations),
     ]
 }
 
@@ -170,28 +206,41 @@ fn of(
     conn: &Connection,
     name: &'static str,
     what: &'static str,
+    kind: Damage,
     check: impl FnOnce(&Connection, &mut Findings) -> Result<()>,
 ) -> Check {
-    let mut findings = Findings::new(name, what);
+    let mut findings = Findings::new(name, what, kind);
     if let Err(error) = check(conn, &mut findings) {
         findings.expect(false, || error.to_string());
     }
     findings.into_check()
 }
 
+/// A check that a damaged store kept from its end has found that.
+fn or_finding(name: &'static str, what: &'static str, kind: Damage, outcome: Result<Check>) -> Result<Check> {
+    match outcome {
+        Err(error @ (Error::Damaged { .. } | Error::Database(_))) => {
+            let mut findings = Findings::new(name, what, kind);
+            findings.expect(false, || error.to_string());
+            Ok(findings.into_check())
+        }
+        other => other,
+    }
+}
+
 fn sqlite(conn: &Connection, findings: &mut Findings) -> Result<()> {
     let (pages, problems) = integrity::sqlite(conn)?;
     findings.count = pages;
-    for problem in problems {
-        findings.expect(false, || problem);
+    for Problem { message, is_derived } in problems {
+        findings.expect_as(if is_derived { Damage::Index } else { Damage::File }, false, || message);
     }
     Ok(())
 }
 
 fn schema(conn: &Connection, findings: &mut Findings) -> Result<()> {
-    let (count, differences) = integrity::schema(conn)?;
+    let Schema { count, faults, foreign } = integrity::schema(conn)?;
     findings.count = count;
-    for difference in differences {
+    for difference in faults.into_iter().chain(foreign) {
         findings.expect(false, || difference);
     }
     Ok(())

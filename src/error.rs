@@ -194,7 +194,7 @@ impl Error {
                 "make a copy, together with the `-wal` file where there is one beside it; then run `ragdb migrate`"
                     .into()
             }
-            Self::Damaged { .. } => "run `ragdb check`; sync into a new file if it reports damage".into(),
+            Self::Damaged { .. } => "run `ragdb check`: it says what is damaged, and what mends it".into(),
             Self::Busy { .. } => "wait for the other ragdb process, then run it again".into(),
             Self::PolicyMismatch { .. } => "run `ragdb sync` to rebuild the index under the new settings".into(),
             Self::ReadOnly { .. } => {

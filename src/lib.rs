@@ -66,13 +66,13 @@
 //! | check a citation | [`Store::cite`], which gives a [`Cited`] with its [`CiteStatus`] |
 //! | hold the citations of a folder of prose to what they showed | [`Store::lock_citations`], [`Store::check_citations`] |
 //! | see the history | [`Store::log`], [`Store::diff`], [`Store::show`] |
-//! | check the store itself | [`Store::check`] with a [`CheckRequest`] |
+//! | check the store itself, and see what mends it | [`Store::check`] with a [`CheckRequest`]; [`Damage`] |
 //! | change who may read what, and see why somebody may | [`Store::grant`] and [`Store::revoke`] with an [`AclChange`], [`Store::access_rules`], [`Store::explain_access`], [`Store::access_log`] |
 //! | ask with SQL | [`Store::sql`], and the ready questions of [`audits`] |
 //! | measure retrieval on a labelled set | [`evaluate_beir`] with a [`BeirRequest`], which gives a [`BeirReport`] |
 //! | measure the claim check on labelled claims | [`evaluate_claims`] with a [`ClaimsRequest`], which gives a [`ClaimsReport`] |
 //! | measure the unsafe gate | [`evaluate_injection`] with an [`InjectionRequest`], which gives an [`InjectionReport`] |
-//! | keep the file compact | [`Store::status`], [`Store::optimize`] |
+//! | keep the file compact, or make a damaged index again | [`Store::status`], [`Store::optimize`] with an [`OptimizeRequest`] |
 //! | copy it | [`Store::backup`], which gives a [`BackupReport`] |
 //! | take a document's text out of it for good | [`Store::purge`] with a [`PurgeRequest`], which gives a [`PurgeReport`]; [`RemovedText::look_for`] |
 //! | publish an earlier generation again | [`Store::rollback`] with a [`RollbackRequest`], which gives a [`RollbackReport`] |
@@ -141,7 +141,7 @@ pub use answer::{
 };
 pub use backup::BackupReport;
 pub use cache::{CachedAnswer, CachedEvidence};
-pub use check::{Check, CheckReport, CheckRequest};
+pub use check::{Check, CheckReport, CheckRequest, Damage};
 pub use cite::{CiteStatus, Cited};
 pub use config::{AccessSettings, AnswerSettings, ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};
 pub use context::{ContextRequest, Evidence};
@@ -177,7 +177,7 @@ pub use rollback::{NotRevived, RollbackReport, RollbackRequest, WhyNot};
 #[cfg(feature = "sabotage")]
 pub use sabotage::Sabotage;
 pub use search::{ExpectedPolicy, Explanation, Hit, QueryTermInfo, Refusal, SearchRequest, SearchResult, TermShare};
-pub use status::{OptimizeReport, SourceStatus, Status};
+pub use status::{OptimizeReport, OptimizeRequest, SourceStatus, Status};
 pub use store::Store;
 pub use store::access::AccessEpoch;
 pub use store::audits::{Audit, SqlResult, SqlValue, audits};

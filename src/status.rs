@@ -6,8 +6,9 @@ use crate::error::{Error, Result};
 use crate::index;
 use crate::model::{Policy, Principal};
 use crate::store::generations::Generation;
-use crate::store::postings::{PostingReader, PostingWriter};
+use crate::store::postings::{self, PostingReader, PostingWriter};
 use crate::store::{Connection, Store, chunks, connect, documents, findings, migrate, settings, sources, tombstones};
+use crate::sync::reindex;
 
 /// What a store is made of.
 #[derive(Clone, Debug)]
@@ -57,6 +58,14 @@ pub struct SourceStatus {
     pub documents: u64,
 }
 
+/// What [`Store::optimize`] is to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OptimizeRequest {
+    /// Make all that is derived from the stored chunks again: postings, lengths and statistics, SQL's own indexes, and
+    /// the rules of access. A store that was damaged there is whole again.
+    pub rebuild: bool,
+}
+
 /// What [`Store::optimize`] did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OptimizeReport {
@@ -64,6 +73,8 @@ pub struct OptimizeReport {
     pub segments_before: u64,
     /// Segments after: one, or none in a store without documents.
     pub segments_after: u64,
+    /// How many chunks were indexed again, where that was asked for.
+    pub rebuilt_chunks: Option<u64>,
     /// Size of the file before, in bytes.
     pub bytes_before: u64,
     /// Size of the file after, in bytes.
@@ -110,29 +121,39 @@ impl Store {
         })
     }
 
-    /// Merges the index's segments into one and gives free pages back to the file system. Results stay the same
-    /// to the last bit.
+    /// Merges the index's segments into one for each access class, or makes it again from the stored chunks, and gives
+    /// free pages back to the file system. Results stay the same to the last bit, where they were right; no generation is
+    /// published.
     ///
     /// # Errors
-    /// [`Error::Busy`] where another process writes, [`Error::ReadOnly`] where the store is open for reading only.
-    pub fn optimize(&self) -> Result<OptimizeReport> {
+    /// [`Error::Busy`] where another process writes, [`Error::ReadOnly`] where the store is open for reading only. For a
+    /// rebuild: [`Error::Refused`] with `documents_damaged` where stored rows do not have their hashes, and
+    /// [`Error::PolicyMismatch`] where this build would not search what is stored; nothing was changed then.
+    pub fn optimize(&self, request: &OptimizeRequest) -> Result<OptimizeReport> {
         let (segments_before, bytes_before) = (self.segments()?, self.size()?);
         self.finish_purge()?;
-        self.write(|tx| match settings::policy(tx)? {
-            Some(policy) => index::optimize(&mut PostingWriter::new(tx)?, &policy.bm25),
-            None => Ok(()),
+        let rebuilt_chunks = self.write(|tx| {
+            if request.rebuild {
+                let folder = self.path().parent().unwrap_or(std::path::Path::new("/"));
+                return reindex(tx, folder).map(Some);
+            }
+            if let Some(policy) = settings::policy(tx)? {
+                index::optimize(&mut PostingWriter::new(tx)?, &policy.bm25)?;
+            }
+            Ok(None)
         })?;
         self.vacuum()?;
         Ok(OptimizeReport {
             segments_before,
             segments_after: self.segments()?,
+            rebuilt_chunks,
             bytes_before,
             bytes_after: self.size()?,
         })
     }
 
     fn segments(&self) -> Result<u64> {
-        self.read(|conn| Ok(PostingReader::new(conn)?.all_segments()?.len() as u64))
+        self.read(postings::segment_count)
     }
 
     /// Bytes of the file and its write-ahead log. Looks at names, opens nothing.

@@ -13,10 +13,12 @@ mod failed;
 mod keys;
 mod mark;
 mod matching;
+mod mend;
 mod parallel;
 mod prepare;
 mod publication;
 mod reclass;
+mod reindex;
 mod renamed;
 mod restore;
 mod slices;
@@ -53,6 +55,7 @@ use spool::{RunSpool, Spool};
 
 pub(crate) use deletion::publish as publish_deletion;
 pub(crate) use reclass::reclass;
+pub(crate) use reindex::reindex;
 pub(crate) use sources::{config_for, reviewed_of, stored_root};
 pub use types::{
     PlannedFile, StageSeconds, SyncEvent, SyncPlan, SyncProgress, SyncReport, SyncRequest, SyncSources, UnsafeDocument,
@@ -103,6 +106,8 @@ struct Planned {
     plans: Vec<SourcePlan>,
     removed: Vec<(i64, SourceRow, Vec<StoredDocument>)>,
     reparse: Vec<bool>,
+    /// Whether what is stored is held to its hashes.
+    checksum: bool,
     /// For each source, the documents that the parent was published without a look at.
     doubts: Vec<Doubts>,
     /// What the configuration says of groups; `None` where there is no configuration, and what is stored stays.
@@ -306,6 +311,7 @@ impl Store {
             plans,
             removed: gone,
             reparse,
+            checksum: request.checksum,
             doubts,
             groups_changed: groups.as_ref().is_some_and(|groups| groups.list() != known_groups.as_deref()),
             groups,
@@ -347,6 +353,7 @@ impl Store {
             unsafe_scope: planned.policy.unsafe_scope,
             generation: planned.basis.parent.as_ref().map_or(1, |parent| parent.number + 1),
             rebuild: !planned.rebuilt.is_empty(),
+            checksum: planned.checksum,
             started: planned.started,
         };
         let folder = self.path().parent().unwrap_or(std::path::Path::new("/"));

@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::Findings;
+use super::{Damage, Findings};
 use crate::access::{Grounds, differs, narrower, narrowing, row};
 use crate::error::Result;
 use crate::model::DocumentId;
 use crate::model::rule::ClassKey;
 use crate::store::access::{self, ClassRow, ClassRule};
 use crate::store::documents::DocumentRow;
-use crate::store::postings::PostingReader;
 use crate::store::{self, Connection, classes};
 
 /// Every class has the rule that it comes from, in both places; every document is in its class, and so are its chunks.
@@ -28,18 +27,11 @@ pub(super) fn access(conn: &Connection, findings: &mut Findings) -> Result<()> {
         });
     }
     for stray in access::strays(conn)? {
-        findings.expect(false, || stray);
+        findings.expect_as(Damage::History, false, || stray);
     }
     documents(conn, &rows, &grounds, findings)?;
-    for segment in PostingReader::new(conn)?.all_segments()? {
-        let last = segment.first_chunk + i64::from(segment.chunks) - 1;
-        let own = [segment.first_chunk, last.max(segment.first_chunk)].map(classes::class_of);
-        findings.expect(own == [segment.class_no; 2], || {
-            format!("segment {}: its chunk numbers are not those of class {}", segment.segment, segment.class_no)
-        });
-    }
     let (epoch, head) = (access::epoch(conn)?, store::generations::head(conn)?);
-    findings.expect(head.as_ref().is_none_or(|head| head.acl_epoch <= epoch), || {
+    findings.expect_as(Damage::History, head.as_ref().is_none_or(|head| head.acl_epoch <= epoch), || {
         format!("acl_epochs ends with {epoch}, and the newest generation was published under a later one")
     });
     Ok(())
@@ -72,11 +64,12 @@ fn documents(conn: &Connection, rows: &[ClassRow], grounds: &Grounds, findings: 
         let place = || format!("document {} ({})", document.document_id, document.path);
         if document.class_no != 0 {
             match by_number.get(&document.class_no) {
-                None => findings.expect(false, || format!("{}: its class is missing", place())),
+                None => findings.expect_as(Damage::Documents, false, || format!("{}: its class is missing", place())),
                 Some(class) => {
                     let own = alone.contains(&document.document_id).then_some(document.document_id);
                     let key = key_of(&document, own, grounds);
-                    findings.expect(key.as_ref().is_ok_and(|key| belongs(key, &class.key)), || match key {
+                    let is_own = key.as_ref().is_ok_and(|key| belongs(key, &class.key));
+                    findings.expect_as(Damage::Documents, is_own, || match key {
                         Ok(_) => format!("{}: it is in {}, where it does not belong", place(), named(class)),
                         Err(message) => format!("{}: {message}", place()),
                     });
@@ -92,7 +85,9 @@ fn documents(conn: &Connection, rows: &[ClassRow], grounds: &Grounds, findings: 
         };
         let own = classes::first_chunk(document.class_no)..behind;
         for chunk in store::chunks::of_document(conn, number)? {
-            findings.expect(own.contains(&chunk.chunk_no), || {
+            let is_of_class = classes::class_of(chunk.chunk_no) == document.class_no;
+            let kind = if is_of_class { Damage::History } else { Damage::Documents };
+            findings.expect_as(kind, own.contains(&chunk.chunk_no), || {
                 format!("chunk {} ({}): its number is not one of its class", chunk.id(), document.path)
             });
         }

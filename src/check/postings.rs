@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use super::Findings;
+use super::{Damage, Findings};
 use crate::error::Result;
 use crate::index;
 use crate::lexicon::{Lexer, TermCounts};
 use crate::model::Bm25Policy;
 use crate::store::postings::PostingReader;
-use crate::store::{self, Connection, settings};
+use crate::store::{self, Connection, classes, record, settings};
 
 /// What stands for all postings of a chunk, in whatever order they come: how many there are, and the sum of their
 /// keyed hashes; with the length that the index keeps of it.
@@ -33,11 +33,19 @@ impl Fingerprint {
 pub(super) fn index(conn: &Connection, findings: &mut Findings) -> Result<()> {
     let policy = settings::policy(conn)?;
     if policy.as_ref().is_some_and(|policy| policy.lexer_version != crate::LEXER_VERSION) {
-        findings.expect(false, || "another version of the lexer made it, so it can't be compared".into());
+        findings
+            .expect_as(Damage::Lexer, false, || "another version of the lexer made it, so it can't be compared".into());
         return Ok(());
     }
     let key = RandomState::new();
     let mut reader = PostingReader::new(conn)?;
+    for segment in reader.all_segments()? {
+        let last = segment.first_chunk + i64::from(segment.chunks) - 1;
+        let own = [segment.first_chunk, last.max(segment.first_chunk)].map(classes::class_of);
+        findings.expect(own == [segment.class_no; 2], || {
+            format!("segment {}: its chunk numbers are not those of class {}", segment.segment, segment.class_no)
+        });
+    }
     let mut stored: HashMap<i64, Fingerprint> = HashMap::new();
     let mut problems = Vec::new();
     let bm25 = policy.map_or_else(Bm25Policy::default, |policy| policy.bm25);
@@ -54,23 +62,29 @@ pub(super) fn index(conn: &Connection, findings: &mut Findings) -> Result<()> {
         findings.expect(false, || problem);
     }
     let (mut indexed, mut length) = (0, 0);
+    // Where a text is not the one that was indexed, it is no fault of the index that it does not fit.
+    let mut kind = Damage::Index;
     let (mut lexer, mut counts) = (Lexer::new(), TermCounts::new());
     store::documents::for_each(conn, |number, document| {
         for chunk in store::chunks::of_document(conn, number)? {
             let found = stored.remove(&chunk.chunk_no).unwrap_or_default();
             let mut wanted = Fingerprint::default();
+            let mut kind_here = Damage::Index;
             if chunk.is_indexed() {
                 let text = store::chunks::text(conn, chunk.chunk_no)?;
+                if !record::fits(&chunk, &document.title, &text) {
+                    (kind, kind_here) = (Damage::Documents, Damage::Documents);
+                }
                 lexer.chunk_terms(&document.title, &chunk.headings()?, &text, &mut counts);
                 counts.iter().for_each(|(term, tf)| wanted.add(&key, term, tf));
-                findings.expect(counts.length() == chunk.token_count, || {
+                findings.expect_as(Damage::Documents, counts.length() == chunk.token_count, || {
                     format!("chunk {}: it has {} terms, not {}", chunk.id(), counts.length(), chunk.token_count)
                 });
                 wanted.length = index::kept_length(counts.length());
                 indexed += u64::from(counts.length() > 0);
                 length += u64::from(index::kept_length(counts.length()));
             }
-            findings.expect(found == wanted, || {
+            findings.expect_as(kind_here, found == wanted, || {
                 format!(
                     "chunk {} ({}): its {} of its text",
                     chunk.id(),
@@ -85,11 +99,11 @@ pub(super) fn index(conn: &Connection, findings: &mut Findings) -> Result<()> {
         findings.expect(false, || format!("chunk number {chunk_no} has postings and is not stored"));
     }
     let (chunks, total) = index::kept_lengths(&mut reader)?;
-    findings.expect((chunks, total) == (indexed, length), || {
+    findings.expect_as(kind, (chunks, total) == (indexed, length), || {
         format!("chunk_lengths: it has {chunks} chunks of {total} terms; there are {indexed} of {length}")
     });
     let statistics = index::statistics(&reader, &reader.classes()?)?;
-    findings.expect((statistics.chunks, statistics.total_length) == (indexed, length), || {
+    findings.expect_as(kind, (statistics.chunks, statistics.total_length) == (indexed, length), || {
         format!(
             "segments: they count {} chunks of {} terms; there are {indexed} of {length}",
             statistics.chunks, statistics.total_length

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Check, Findings, NAMED_AT_MOST, counted};
+use super::{Check, Damage, Findings, NAMED_AT_MOST, counted};
 use crate::config::Config;
 use crate::error::{Error, Failure, Result};
 use crate::model::{Digest, Policy};
@@ -35,7 +35,7 @@ impl Store {
     /// Builds fresh stores beside this one, in a folder that is removed again, and compares. Files that changed, are
     /// gone, are new or can't be read, and sources whose folder can't be read, can't be compared.
     pub(super) fn compare_rebuilt(&self) -> Result<Check> {
-        let mut findings = Findings::new("rebuild", "documents");
+        let mut findings = Findings::new("rebuild", "documents", Damage::Forged);
         let folder = self.path().parent().unwrap_or(std::path::Path::new("/"));
         let (policy, rows) = self.read(|conn| Ok((settings::policy(conn)?, sources::all(conn)?)))?;
         let Some(policy) = policy else { return Ok(findings.into_check()) };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::Findings;
+use super::{Damage, Findings};
 use crate::error::Result;
 use crate::model::{ChunkId, Digest, DocumentId, Trust};
 use crate::store::chunks::ChunkRow;
@@ -40,7 +40,7 @@ pub(super) fn settings(conn: &Connection, findings: &mut Findings) -> Result<()>
         findings.expect(head.is_none_or(|head| head.policy_digest == policy.digest()), || {
             "settings.policy is not the one that the newest generation was made under".into()
         });
-        findings.expect(policy.lexer_version == crate::LEXER_VERSION, || {
+        findings.expect_as(Damage::Lexer, policy.lexer_version == crate::LEXER_VERSION, || {
             format!("indexed with lexer version {}, this build has {}", policy.lexer_version, crate::LEXER_VERSION)
         });
     }
@@ -132,7 +132,8 @@ pub(super) fn tombstones(conn: &Connection, findings: &mut Findings) -> Result<(
         });
         Ok(())
     })?;
-    for contradiction in store::tombstones::contradictions(conn)? {
+    let purged = store::purges::contradictions(conn)?;
+    for contradiction in store::tombstones::contradictions(conn)?.into_iter().chain(purged) {
         findings.expect(false, || contradiction);
     }
     Ok(())

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::*;
 use crate::check::CheckRequest;
+use crate::status::OptimizeRequest;
 use crate::sync::{SyncRequest, SyncSources};
 
 /// A store with a document whose earlier revision stands in a page that is free, and that was purged but for all that
@@ -43,7 +44,7 @@ fn the_next_call_that_writes_finishes_a_purge() {
     type Call = (&'static str, fn(&Store));
     let calls: [Call; 4] = [
         ("sync", |store| assert!(!store.sync(&SyncRequest::default()).unwrap().published)),
-        ("optimize", |store| assert_eq!(store.optimize().unwrap().segments_after, 1)),
+        ("optimize", |store| assert_eq!(store.optimize(&OptimizeRequest::default()).unwrap().segments_after, 1)),
         ("backup", |store| assert_eq!(store.backup(store.path().with_file_name("copy.db")).unwrap().documents, 1)),
         ("purge", |store| {
             let request = PurgeRequest { document: "keys.md".into(), ..PurgeRequest::default() };

@@ -256,7 +256,16 @@ pub(crate) fn strays(conn: &Connection) -> Result<Vec<String>> {
     let mut strays = Vec::new();
     for (table, sql) in [
         ("acl_members", "SELECT count(*) FROM acl_members WHERE class_no = 0"),
-        ("acl_classes", "SELECT count(*) <> 1 FROM acl_classes WHERE class_no = 0 AND class_key = '{}'"),
+        (
+            "acl_classes",
+            "SELECT count(*) <> 1 FROM acl_classes WHERE class_no = 0 AND class_key = '{}' AND source_id = '' \
+             AND document_id IS NULL AND tenant = '' AND visibility = 'private' AND groups IS NULL AND notes = '[]'",
+        ),
+        (
+            "class_generations",
+            "SELECT count(*) FROM acl_classes a JOIN class_generations g ON g.class_no = a.class_no AND g.generation = \
+             (SELECT max(generation) FROM class_generations WHERE class_no = a.class_no) WHERE g.digest <> a.digest",
+        ),
         ("acl_epochs", "SELECT count(*) <> coalesce(max(epoch), 0) FROM acl_epochs"),
         (
             "acl_class_epochs",
@@ -269,6 +278,7 @@ pub(crate) fn strays(conn: &Connection) -> Result<Vec<String>> {
             let what = match table {
                 "acl_epochs" => "a number is missing",
                 "acl_class_epochs" => "an epoch or a class is missing",
+                "class_generations" => "the newest digest of a class is not that of its row",
                 _ => "class 0 is not as it was made",
             };
             strays.push(format!("{table}: {what}"));

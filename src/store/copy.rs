@@ -23,6 +23,7 @@ impl Store {
     /// Copies one snapshot into `new`, an absolute path of an empty file, and runs `check` on the copy. Neither readers
     /// nor a writer wait for it. Free pages are not copied. The copy is closed when this returns.
     pub(crate) fn copy_into<T>(&self, new: &Path, check: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.require_schema()?;
         self.copy(new, check).map_err(|error| explain::located(new, error))
     }
 

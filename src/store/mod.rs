@@ -66,6 +66,8 @@ pub struct Store {
     /// Made once two read at a time, since it has threads.
     readers: OnceLock<Pool<SqliteConnectionManager>>,
     writer: Option<Mutex<Option<Connection>>>,
+    /// What is wrong with the schema, so that no row is believed.
+    fault: Option<String>,
     kept: OnceLock<Box<dyn Any + Send + Sync>>,
     /// The last field: the connections are closed before.
     _opened: open::Opened,
@@ -153,7 +155,7 @@ impl Store {
         identify(&path)?;
         // A pool tries again and again; what is wrong for good is better said at once, and in detail.
         let opened = connect::readable(&path, access)?;
-        Ok(Self::of(path, opened, access))
+        Self::of(path, opened, access)
     }
 
     /// Opens a copy that nobody writes, for reading only, and leaves no file beside it.
@@ -161,14 +163,23 @@ impl Store {
         let path = absolute(path)?;
         identify(&path)?;
         let opened = connect::unchanging(&path)?;
-        Ok(Self::of(path, opened, Access::Read))
+        Self::of(path, opened, Access::Read)
     }
 
-    fn of(path: PathBuf, (name, first): (connect::Name, Connection), access: Access) -> Self {
+    fn of(path: PathBuf, (name, first): (connect::Name, Connection), access: Access) -> Result<Self> {
         let writer = (access == Access::Write).then(|| Mutex::new(None));
+        let fault = integrity::fault(&first)?;
         let (first, readers, kept) = (Mutex::new(first), OnceLock::new(), OnceLock::new());
         let opened = open::Opened::new(&path);
-        Self { path, name, first, readers, writer, kept, _opened: opened }
+        Ok(Self { path, name, first, readers, writer, fault, kept, _opened: opened })
+    }
+
+    /// Refuses where the schema is not the one that this build reads and writes.
+    fn require_schema(&self) -> Result<()> {
+        match &self.fault {
+            Some(fault) => Err(Error::Damaged { detail: fault.clone() }),
+            None => Ok(()),
+        }
     }
 
     fn readers(&self) -> &Pool<SqliteConnectionManager> {
@@ -209,6 +220,12 @@ impl Store {
 
     /// Runs `work` on one snapshot: all that it reads belongs to one published generation.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.require_schema()?;
+        self.look(work)
+    }
+
+    /// As [`Store::read`], whatever the schema is: for finding out what is wrong with it.
+    pub(crate) fn look<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         match self.first.try_lock() {
             Ok(conn) => return self.located(self.snapshot(&conn, work)),
             // Whoever panicked rolled their transaction back.
@@ -288,6 +305,7 @@ impl Store {
 
     /// The one connection that writes, opened when it is first needed.
     fn with_writer<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
+        self.require_schema()?;
         let mut guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
         let conn = match &mut *guard {
             Some(conn) => conn,

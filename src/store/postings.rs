@@ -285,6 +285,11 @@ impl<'c> PostingReader<'c> {
     }
 }
 
+/// How many segments there are, whatever stands in them.
+pub(crate) fn segment_count(connection: &Connection) -> Result<u64> {
+    Ok(connection.query_row("SELECT count(*) FROM segments", [], |row| row.get(0))?)
+}
+
 /// Terms and blocks that belong to no segment, in words.
 pub(crate) fn strays(connection: &Connection) -> Result<Vec<String>> {
     let mut strays = Vec::new();

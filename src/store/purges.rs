@@ -80,6 +80,20 @@ pub(crate) fn contents(conn: &Connection) -> Result<HashSet<(DocumentId, Digest)
     Ok(contents)
 }
 
+/// Purges and tombstones that say different things, in words.
+pub(crate) fn contradictions(conn: &Connection) -> Result<Vec<String>> {
+    let sql = "SELECT 'document ' || document_id || ' was purged, and purges does not say so' FROM tombstones t \
+               WHERE kind = 'document' AND reason = 'purged' \
+               AND NOT EXISTS (SELECT 1 FROM purges p WHERE p.document_id = t.document_id) \
+               UNION ALL \
+               SELECT 'purges: document ' || document_id || ' was never deleted with that content' FROM purges p \
+               WHERE NOT EXISTS (SELECT 1 FROM tombstones t WHERE t.kind = 'document' \
+               AND t.document_id = p.document_id AND t.content_hash = p.content_hash)";
+    let mut statement = conn.prepare(sql)?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// The documents that were purged after a generation.
 pub(crate) fn since(conn: &Connection, generation: u64) -> Result<HashSet<DocumentId>> {
     let mut statement = conn.prepare_cached("SELECT document_id FROM purges WHERE generation > ?1")?;

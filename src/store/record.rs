@@ -10,6 +10,11 @@ pub(crate) fn composition(title: &str, heading_path: &str, text: &str) -> [u8; 1
     DigestBuilder::new("ragdb composition 1").field(title).field(heading_path).field(text).finish().half()
 }
 
+/// Whether a chunk's text, and the title and headings above it, have the hashes of its row.
+pub(crate) fn fits(chunk: &ChunkRow, title: &str, text: &str) -> bool {
+    Digest::of(text) == chunk.content && composition(title, &chunk.heading_path, text) == chunk.composition
+}
+
 /// The digest over a document's row (but for its stamps, which follow the file system) and its chunks' rows (but
 /// for their internal numbers) and its findings: `documents.record_hash`.
 pub(crate) fn document<'a>(

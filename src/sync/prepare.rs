@@ -7,6 +7,7 @@ use super::failed::{FailedFile, Unparsed, unread_rule};
 use super::keys::Keys;
 use super::mark::{self, Found, Marks, Shown};
 use super::matching::Matcher;
+use super::mend::{Doubted, doubted};
 use super::restore::{Copied, Past, read_copied};
 use super::spool::{Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument};
 use super::{PlannedFile, Source, Task};
@@ -22,7 +23,7 @@ use crate::model::{ChunkPolicy, Digest, DocumentId, SourceKind, Trust, UnsafeSco
 use crate::store::Store;
 use crate::store::chunks::{self, ChunkRow};
 use crate::store::classes;
-use crate::store::documents::{self, DocumentRow};
+use crate::store::documents::{self, DocumentRow, StoredDocument};
 use crate::store::findings::{self, FindingRow};
 use crate::store::record;
 use crate::store::tombstones::Reason;
@@ -46,6 +47,8 @@ pub(super) struct Context<'a> {
     pub generation: u64,
     /// Everything is cut and indexed anew: the policy changed.
     pub rebuild: bool,
+    /// What is stored is held to its hashes as well.
+    pub checksum: bool,
     pub started: SystemTime,
 }
 
@@ -167,10 +170,13 @@ impl Worker<'_> {
                     slice.left_out.push(PlannedFile { source_id: source_id.clone(), path });
                     return Ok(());
                 }
+                let is_same = |stored: &StoredDocument| stored.content_hash == hash && stored.path == path && !reparse;
+                let same_file = stored.as_ref().is_some_and(is_same);
+                let held = stored.as_ref().filter(|_| self.context.checksum);
+                let doubted = held.map_or(Ok(None), |stored| doubted(self.context.store, stored, same_file))?;
                 if let Some(stored) = &stored
-                    && stored.content_hash == hash
-                    && stored.path == path
-                    && !reparse
+                    && same_file
+                    && doubted.is_none()
                 {
                     slice.unchanged.push((stored.document_no, restamp));
                     return Ok(());
@@ -187,7 +193,7 @@ impl Worker<'_> {
                     }
                 };
                 let stored = stored.map(|stored| self.stored(stored.document_no)).transpose()?;
-                match self.compare(source, path, parsed, stored)? {
+                match self.compare(source, path, parsed, stored, doubted)? {
                     Compared::Same { document_no } => slice.unchanged.push((document_no, restamp)),
                     Compared::Changed(mut document) => {
                         document.stamps = stamps;
@@ -217,7 +223,7 @@ impl Worker<'_> {
         let (hash, of_file) = (row.content_hash, Some((row.lang, row.lines)));
         let parsed = Parsed { text, hash, front_matter: fields, narrowing, chunked, findings, of_file };
         let stored = stored.map(|number| self.stored(number)).transpose()?;
-        match self.compare(source, row.path, parsed, stored)? {
+        match self.compare(source, row.path, parsed, stored, None)? {
             Compared::Same { document_no } => slice.unchanged.push((document_no, None)),
             Compared::Changed(document) => slice.entries.push(Prepared::Document(document)),
         }
@@ -306,7 +312,14 @@ impl Worker<'_> {
     }
 
     #[expect(clippy::too_many_lines, reason = "one document, from its text to its rows, in order")]
-    fn compare(&mut self, source: usize, path: String, parsed: Parsed, stored: Option<Stored>) -> Result<Compared> {
+    fn compare(
+        &mut self,
+        source: usize,
+        path: String,
+        parsed: Parsed,
+        stored: Option<Stored>,
+        doubted: Option<Doubted>,
+    ) -> Result<Compared> {
         let Parsed { text, hash, front_matter, narrowing, chunked, findings: in_text, of_file } = parsed;
         let declared = &self.context.sources[source];
         let trust = if declared.reviewed.covers(&path) { Trust::Reviewed } else { Trust::None };
@@ -348,6 +361,14 @@ impl Worker<'_> {
                 heading_path,
             };
             let fate = match old {
+                Some(old) if stays && doubted.is_some_and(|doubted| doubted.mends(keeps(old, &row))) => {
+                    row.chunk_no = old.chunk_no;
+                    if row.is_indexed() {
+                        self.lexer.numbered_terms(&title, &raw.heading_path, body, self.counts);
+                        row.token_count = self.counts.length();
+                    }
+                    Fate::Mended
+                }
                 Some(old) if stays && keeps(old, &row) => {
                     row.chunk_no = old.chunk_no;
                     row.token_count = old.token_count;
@@ -405,7 +426,7 @@ impl Worker<'_> {
             row.generation_added = old.generation_added;
             row.generation_updated = old.generation_updated;
             row.record_hash = record::document(&row, prepared.iter().map(|chunk| &chunk.row), &found.rows);
-            if row.record_hash == old.record_hash && numbered == numbered_before {
+            if row.record_hash == old.record_hash && numbered == numbered_before && doubted.is_none() {
                 return Ok(Compared::Same { document_no: *document_no });
             }
             row.revision += u64::from(old.content_hash != hash);

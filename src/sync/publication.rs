@@ -232,6 +232,11 @@ impl<'a> Publication<'a> {
                     self.tally.chunks.reused += 1;
                     continue;
                 }
+                Fate::Mended => {
+                    chunks::delete(tx, row.chunk_no)?;
+                    self.tally.chunks.reused += 1;
+                    continue;
+                }
                 Fate::Reindexed { old } => {
                     chunks::delete(tx, old)?;
                     self.tally.chunks.reused += 1;
@@ -248,7 +253,7 @@ impl<'a> Publication<'a> {
             match fate {
                 Fate::Kept { .. } if moves => chunks::relocate(tx, row)?,
                 Fate::Kept { .. } => {}
-                Fate::Reindexed { .. } | Fate::Added => {
+                Fate::Mended | Fate::Reindexed { .. } | Fate::Added => {
                     let range = usize::try_from(row.span.start_byte).unwrap_or(usize::MAX)
                         ..usize::try_from(row.span.end_byte).unwrap_or(usize::MAX);
                     let text = document.text.get(range).unwrap_or_default();

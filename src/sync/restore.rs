@@ -267,6 +267,7 @@ impl Store {
                 plans: Vec::new(),
                 removed: Vec::new(),
                 reparse: Vec::new(),
+                checksum: false,
                 doubts: Vec::new(),
                 groups: None,
                 groups_changed: false,

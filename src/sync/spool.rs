@@ -30,6 +30,8 @@ pub(super) enum Fate {
     Reindexed { old: i64 },
     /// The row stays; its place, or that of what makes it unsafe, may be another one.
     Kept { moved: bool },
+    /// The id and the number stay, and the row is written again: what was stored did not have its hashes.
+    Mended,
 }
 
 /// A chunk of a prepared document. The number of an added or reindexed chunk counts from 0 among those of its slice and

@@ -19,7 +19,8 @@ pub struct SyncRequest {
     pub bm25: Option<Bm25Policy>,
     /// A change to how far a finding of the unsafe gate reaches.
     pub unsafe_scope: Option<UnsafeScope>,
-    /// Read and hash every file, whatever its stamps say.
+    /// Read and hash every file, whatever its stamps say, and hold the stored rows of its document to their hashes: those
+    /// that do not have them are written again.
     pub checksum: bool,
     /// Publish in spite of failed files; their last good version stays.
     pub keep_going: bool,

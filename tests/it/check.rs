@@ -1,5 +1,8 @@
 //! `check` and the audits: what they find, and what they leave alone.
 
+mod columns;
+mod mended;
+
 use std::fs;
 
 use ragdb::{Check, CheckRequest, Principal, SearchRequest, Store, SyncRequest, SyncSources, audits};

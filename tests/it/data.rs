@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ragdb::{ChunkSettings, Principal, Store, SyncRequest, SyncSources};
+use ragdb::{ChunkSettings, OptimizeRequest, Principal, Store, SyncRequest, SyncSources};
 use rstest::rstest;
 
 use crate::support::data_set as data;
@@ -70,7 +70,7 @@ fn replay(folder: &Path, queries: &[&str]) {
     let answers = |store: &Store| queries.iter().map(|query| answer(store, query, None)).collect::<Vec<_>>();
     let found = answers(&store);
     assert!(found.iter().any(|lines| lines.len() > 1), "nothing is found at all");
-    store.optimize().expect("the store is optimised");
+    store.optimize(&OptimizeRequest::default()).expect("the store is optimised");
     before.assert_equals(&Content::of(&store), "after optimising");
     assert_eq!(answers(&store), found);
     assert_sound(&store);

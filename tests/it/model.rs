@@ -10,7 +10,10 @@ use std::path::Path;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, TestRunner};
-use ragdb::{Bm25Policy, CiteStatus, Principal, SourceConfig, Store, SyncRequest, SyncSources, Trust, UnsafeScope};
+use ragdb::{
+    Bm25Policy, CiteStatus, OptimizeRequest, Principal, SourceConfig, Store, SyncRequest, SyncSources, Trust,
+    UnsafeScope,
+};
 use rstest::rstest;
 
 use crate::world::{Content, World, answer, assert_sound, rows, value, write};
@@ -222,7 +225,7 @@ impl Model {
             }
             Edit::Policy(policy) => self.policy = policy,
             Edit::Trust(trust) => self.trust = trust,
-            Edit::Optimize => drop(self.store().optimize().expect("the store is optimised")),
+            Edit::Optimize => drop(self.store().optimize(&OptimizeRequest::default()).expect("the store is optimised")),
             Edit::Reopen => {
                 self.store = None;
                 self.store = Some(self.world.store());

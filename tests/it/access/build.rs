@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use ragdb::{
-    AclChange, AnswerFormat, AnswerRecord, Config, ContextRequest, Manifest, Principal, ProposedAnswer, SearchRequest,
-    Store, SyncRequest, SyncSources, VerifyRequest, Visibility,
+    AclChange, AnswerFormat, AnswerRecord, Config, ContextRequest, Manifest, OptimizeRequest, Principal,
+    ProposedAnswer, SearchRequest, Store, SyncRequest, SyncSources, VerifyRequest, Visibility,
 };
 use tempfile::TempDir;
 
@@ -47,7 +47,7 @@ impl Built {
                 built.act(act);
             }
             if step.optimises {
-                built.store().optimize().expect("it is made compact");
+                built.store().optimize(&OptimizeRequest::default()).expect("it is made compact");
             }
             if with_extra {
                 built.others_read();

@@ -119,7 +119,8 @@ pub struct QualifyArgs {
 
 /// Check the store against itself and its sources.
 ///
-/// Damage gives exit code 1 and a line for each problem. Nothing is repaired.
+/// Damage gives exit code 1, a line for each problem, and in words what is damaged, what can be wrong for it and which
+/// command mends it. Nothing is repaired.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
 Examples:
@@ -136,11 +137,20 @@ pub struct CheckArgs {
 }
 
 /// Merge the index into one segment for each access class and give free space back.
+///
+/// With --rebuild, all that is derived from the stored chunks is made again from them, in one transaction: postings,
+/// lengths, statistics, SQL's own indexes, and the rules of access. A store that `check` finds damaged there is whole again.
+/// No generation is published.
 #[derive(Args, Debug)]
 #[command(after_long_help = "\
-Example:
-  ragdb optimize")]
-pub struct OptimizeArgs {}
+Examples:
+  ragdb optimize
+  ragdb optimize --rebuild      where `ragdb check` asks for it")]
+pub struct OptimizeArgs {
+    /// Make the index again from the stored chunks
+    #[arg(long)]
+    pub rebuild: bool,
+}
 
 /// Bring a store made by an older ragdb to the current schema.
 ///

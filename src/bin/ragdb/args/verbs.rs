@@ -47,7 +47,8 @@ pub struct SyncArgs {
     /// Print the plan and write nothing; exit 1 where files would fail the sync
     #[arg(long)]
     pub dry_run: bool,
-    /// Read and hash every file, also where its size and times are unchanged
+    /// Read and hash every file, also where its size and times are unchanged, and mend documents whose
+    /// stored rows do not have their hashes
     #[arg(long)]
     pub checksum: bool,
     /// Publish what can be read, although some files failed

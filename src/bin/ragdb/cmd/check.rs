@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ragdb::{CheckReport, CheckRequest, Error};
+use ragdb::{CheckReport, CheckRequest, Damage, Error};
 use serde::Serialize;
 
 use crate::args::CheckArgs;
@@ -23,6 +23,21 @@ struct OneCheck {
     count: u64,
     detail: String,
     problems: Vec<String>,
+    damage: Vec<Kind>,
+}
+
+/// A kind of damage.
+#[derive(Serialize)]
+struct Kind {
+    kind: &'static str,
+    meaning: &'static str,
+    mend: &'static str,
+}
+
+impl From<Damage> for Kind {
+    fn from(damage: Damage) -> Self {
+        Self { kind: damage.name(), meaning: damage.meaning(), mend: damage.mend() }
+    }
 }
 
 impl From<CheckReport> for CheckView {
@@ -33,6 +48,7 @@ impl From<CheckReport> for CheckView {
             count: check.count,
             detail: check.detail,
             problems: check.problems,
+            damage: check.damage.into_iter().map(Kind::from).collect(),
         });
         Self { ok: report.ok, checks: checks.collect() }
     }
@@ -46,7 +62,14 @@ pub fn run(args: &CheckArgs, context: &mut Context) -> Result<Outcome, Stop> {
         Ok(report) => report.into(),
         Err(Stop::Ragdb(Error::Damaged { detail })) => CheckView {
             ok: false,
-            checks: vec![OneCheck { name: "open", ok: false, count: 1, detail, problems: vec![] }],
+            checks: vec![OneCheck {
+                name: "open",
+                ok: false,
+                count: 1,
+                detail,
+                problems: vec![],
+                damage: vec![Damage::File.into()],
+            }],
         },
         Err(stop) => return Err(stop),
     };
@@ -64,6 +87,9 @@ impl View for CheckView {
             writeln!(screen.out, "{mark}  {:room$}  {detail}", check.name)?;
             for problem in &check.problems {
                 writeln!(screen.out, "          {}", clean::one_line(problem))?;
+            }
+            for Kind { meaning, mend, .. } in &check.damage {
+                writeln!(screen.out, "        {meaning}\n        to mend it: {mend}")?;
             }
         }
         Ok(())

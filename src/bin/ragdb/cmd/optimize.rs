@@ -1,8 +1,8 @@
-//! `ragdb optimize`: one index segment, no free space.
+//! `ragdb optimize`: one index segment for each access class, no free space; or the index made again.
 
 use std::io;
 
-use ragdb::OptimizeReport;
+use ragdb::{OptimizeReport, OptimizeRequest};
 use serde::Serialize;
 
 use crate::args::OptimizeArgs;
@@ -14,6 +14,7 @@ use crate::render::{Screen, View, bytes, counted};
 struct OptimizeView {
     segments_before: u64,
     segments_after: u64,
+    rebuilt_chunks: Option<u64>,
     bytes_before: u64,
     bytes_after: u64,
 }
@@ -23,6 +24,7 @@ impl From<OptimizeReport> for OptimizeView {
         Self {
             segments_before: report.segments_before,
             segments_after: report.segments_after,
+            rebuilt_chunks: report.rebuilt_chunks,
             bytes_before: report.bytes_before,
             bytes_after: report.bytes_after,
         }
@@ -30,14 +32,17 @@ impl From<OptimizeReport> for OptimizeView {
 }
 
 /// Runs the verb.
-pub fn run(_args: &OptimizeArgs, context: &mut Context) -> Result<Outcome, Stop> {
-    let report = context.open()?.optimize()?;
+pub fn run(args: &OptimizeArgs, context: &mut Context) -> Result<Outcome, Stop> {
+    let report = context.open()?.optimize(&OptimizeRequest { rebuild: args.rebuild })?;
     context.print(&OptimizeView::from(report))?;
     Ok(Outcome::Done)
 }
 
 impl View for OptimizeView {
     fn text(&self, screen: &mut Screen<'_>) -> io::Result<()> {
+        if let Some(chunks) = self.rebuilt_chunks {
+            writeln!(screen.out, "made again from {}", counted(chunks, "chunk"))?;
+        }
         let (before, after) = (self.segments_before, counted(self.segments_after, "segment"));
         let sizes = format!("{} to {}", bytes(self.bytes_before), bytes(self.bytes_after));
         writeln!(screen.out, "index: {before} to {after}; file: {sizes}")
