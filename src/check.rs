@@ -131,7 +131,9 @@ impl Store {
             Ok((checks, is_readable))
         })?;
         if !is_readable {
-            checks.iter_mut().for_each(|check| check.detail.push_str("; rows were not looked at"));
+            for check in &mut checks {
+                check.detail.push_str("; rows were not looked at");
+            }
             return Ok(CheckReport { ok: false, checks });
         }
         if request.sources {

@@ -233,9 +233,14 @@ impl<'c> PostingReader<'c> {
         // No term is empty (`RunBuilder::add` skips empty ones), so that "" is before them all.
         let mut statement = self.connection.prepare_cached(SELECT_TERMS_AFTER)?;
         let mut rows = statement.query(params![segment, after.unwrap_or_default(), limit])?;
-        let mut terms = Vec::new();
+        let mut terms: Vec<(String, TermRow)> = Vec::new();
         while let Some(row) = rows.next()? {
-            terms.push((row.get(6)?, term_row(row)?));
+            let term: String = row.get(6)?;
+            // Where bytes of the tree were changed, its order is not one: who goes on from the last term would never end.
+            if term.as_str() <= terms.last().map_or(after.unwrap_or_default(), |(before, _)| before) {
+                return Err(damaged(format_args!("the terms of segment {segment} are out of order at {term:?}")));
+            }
+            terms.push((term, term_row(row)?));
         }
         Ok(terms)
     }

@@ -83,7 +83,9 @@ fn indexed_chunks(tx: &Connection) -> Result<BTreeMap<i64, Vec<i64>>> {
         by_class.entry(document.class_no).or_default().extend(numbers);
         Ok(())
     })?;
-    by_class.values_mut().for_each(|numbers| numbers.sort_unstable());
+    for numbers in by_class.values_mut() {
+        numbers.sort_unstable();
+    }
     Ok(by_class)
 }
 

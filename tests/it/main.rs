@@ -14,6 +14,7 @@ mod docs;
 mod eval;
 mod faults;
 mod headings;
+mod hostile;
 mod lock;
 mod model;
 mod promise;

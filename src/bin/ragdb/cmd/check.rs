@@ -23,18 +23,18 @@ struct OneCheck {
     count: u64,
     detail: String,
     problems: Vec<String>,
-    damage: Vec<Kind>,
+    damage: Vec<DamageView>,
 }
 
 /// A kind of damage.
 #[derive(Serialize)]
-struct Kind {
+struct DamageView {
     kind: &'static str,
     meaning: &'static str,
     mend: &'static str,
 }
 
-impl From<Damage> for Kind {
+impl From<Damage> for DamageView {
     fn from(damage: Damage) -> Self {
         Self { kind: damage.name(), meaning: damage.meaning(), mend: damage.mend() }
     }
@@ -48,7 +48,7 @@ impl From<CheckReport> for CheckView {
             count: check.count,
             detail: check.detail,
             problems: check.problems,
-            damage: check.damage.into_iter().map(Kind::from).collect(),
+            damage: check.damage.into_iter().map(DamageView::from).collect(),
         });
         Self { ok: report.ok, checks: checks.collect() }
     }
@@ -88,7 +88,7 @@ impl View for CheckView {
             for problem in &check.problems {
                 writeln!(screen.out, "          {}", clean::one_line(problem))?;
             }
-            for Kind { meaning, mend, .. } in &check.damage {
+            for DamageView { meaning, mend, .. } in &check.damage {
                 writeln!(screen.out, "        {meaning}\n        to mend it: {mend}")?;
             }
         }
