@@ -115,6 +115,8 @@ mod context;
 mod error;
 mod eval;
 mod evidence;
+#[cfg(feature = "fuzzing")]
+mod fuzz;
 mod gate;
 mod history;
 mod index;
@@ -157,6 +159,8 @@ pub use evidence::budget::{ApproximateTokens, TokenCounter};
 pub use evidence::prompt::EvidenceBlock;
 pub use evidence::receipt::{Receipt, ReceiptClaim, ReceiptSpan};
 pub use evidence::{Manifest, Refused, RunEvent, Shown};
+#[cfg(feature = "fuzzing")]
+pub use fuzz::{FUZZ_TARGETS, FuzzTarget};
 pub use gate::claim::{ClaimValue, LEAST_SUPPORT, SupportScorer, ValueKind, WordOverlap};
 pub use gate::proposal::{AnswerFormat, ProposedAnswer, ProposedCitation, ProposedClaim};
 pub use gate::quote::Normalisation;

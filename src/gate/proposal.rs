@@ -19,9 +19,9 @@ use crate::error::{Error, Result};
 /// The longest answer that is read.
 const MOST_BYTES: usize = 4 << 20;
 /// The most claims of an answer.
-const MOST_CLAIMS: usize = 200;
+pub(crate) const MOST_CLAIMS: usize = 200;
 /// The most citations of a claim.
-const MOST_CITATIONS: usize = 20;
+pub(crate) const MOST_CITATIONS: usize = 20;
 
 /// What is said where nothing is supported, by a model as by ragdb. It claims nothing.
 pub const NOT_SUPPORTED: &str = "Not supported by the corpus.";

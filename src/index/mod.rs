@@ -17,6 +17,8 @@ mod encode;
 #[cfg(any(test, feature = "exhaustive"))]
 mod exhaustive;
 mod explain;
+#[cfg(feature = "fuzzing")]
+mod fuzz;
 mod intern;
 mod kept;
 mod lengths;
@@ -37,6 +39,8 @@ pub(crate) use collect::Scored;
 #[cfg(any(test, feature = "exhaustive"))]
 pub(crate) use exhaustive::exhaustive;
 pub(crate) use explain::{Explanation, explain};
+#[cfg(feature = "fuzzing")]
+pub(crate) use fuzz::fuzz_block;
 pub(crate) use intern::Interner;
 pub(crate) use kept::Kept;
 pub(crate) use plan::Query;

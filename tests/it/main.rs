@@ -13,6 +13,7 @@ mod data;
 mod docs;
 mod eval;
 mod faults;
+mod fuzz;
 mod headings;
 mod hostile;
 mod lock;
