@@ -321,6 +321,8 @@ pub(crate) struct PostingWriter<'c> {
     pub reader: PostingReader<'c>,
     insert_term: CachedStatement<'c>,
     insert_block_row: CachedStatement<'c>,
+    /// The largest number that a segment had which is no more.
+    last_cleared: i64,
 }
 
 impl<'c> PostingWriter<'c> {
@@ -335,6 +337,7 @@ impl<'c> PostingWriter<'c> {
             )?,
             insert_block_row: connection
                 .prepare_cached("INSERT INTO posting_blocks (block_row, data) VALUES (?1, ?2)")?,
+            last_cleared: 0,
         })
     }
 
@@ -394,10 +397,10 @@ impl<'c> PostingWriter<'c> {
         Ok(())
     }
 
-    /// The smallest number above those of all segments.
+    /// The smallest number above those of all segments, and of those that were cleared.
     pub(crate) fn next_segment(&self) -> Result<i64> {
         let last: Option<i64> = self.connection.query_row("SELECT max(segment) FROM segments", [], |row| row.get(0))?;
-        last.unwrap_or(0).checked_add(1).ok_or_else(|| damaged("segments has no free numbers"))
+        last.unwrap_or(0).max(self.last_cleared).checked_add(1).ok_or_else(|| damaged("segments has no free numbers"))
     }
 
     /// The smallest number above all rows of `posting_blocks`.
@@ -429,8 +432,10 @@ impl<'c> PostingWriter<'c> {
         Ok(())
     }
 
-    /// Removes the whole index.
+    /// Removes the whole index. What is written in its place gets other numbers: where only its contents change, whoever
+    /// keeps some of it in memory would take it for the same.
     pub(crate) fn clear(&mut self) -> Result<()> {
+        self.last_cleared = self.next_segment()? - 1;
         for table in ["segments", "terms", "posting_blocks", "chunk_lengths"] {
             self.connection.execute(&format!("DELETE FROM {table}"), [])?;
         }

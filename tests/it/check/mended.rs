@@ -216,6 +216,19 @@ fn a_rebuild_changes_nothing_of_a_sound_store_but_the_index() {
 }
 
 #[test]
+fn who_searched_a_damaged_index_finds_what_was_made_again() {
+    let world = history();
+    world.store().optimize(&OptimizeRequest::default()).unwrap();
+    let sound: Vec<_> = QUERIES.iter().map(|query| answer(&world.store(), query, None)).collect();
+    spoil(&world, "UPDATE chunk_lengths SET lengths = zeroblob(4000)");
+    let reader = world.store();
+    let answers = || QUERIES.iter().map(|query| answer(&reader, query, None)).collect::<Vec<_>>();
+    assert_ne!(answers(), sound);
+    world.store().optimize(&OptimizeRequest { rebuild: true }).unwrap();
+    assert_eq!(answers(), sound);
+}
+
+#[test]
 fn nothing_is_made_of_damaged_chunks() {
     let world = history();
     spoil(&world, A_TEXT);

@@ -76,7 +76,9 @@ impl Operation {
                     world.write(&format!("page{round}.md"), page(round, 100 + round));
                     world.sync();
                 });
-                Self::of(world, &["optimize"], |world| Store::open(world.db())?.optimize().map(drop))
+                Self::of(world, &["optimize"], |world| {
+                    Store::open(world.db())?.optimize(&ragdb::OptimizeRequest::default()).map(drop)
+                })
             }
             "backup" => {
                 world.sync();

@@ -118,7 +118,7 @@ fn publish(world: &World, source: &str, rounds: usize) -> Result<(), Error> {
         }
         store.sync(&request)?;
         if round % 10 == 0 && source == SOURCES[0] {
-            store.optimize()?;
+            store.optimize(&ragdb::OptimizeRequest::default())?;
         }
     }
     Ok(())

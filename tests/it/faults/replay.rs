@@ -70,7 +70,7 @@ const LIFE: [Step; 10] = [
         world.write("beside.md", page(600, 2));
         synced(world)
     }),
-    ("optimize", |world, _| Store::open(world.db())?.optimize().map(drop)),
+    ("optimize", |world, _| Store::open(world.db())?.optimize(&ragdb::OptimizeRequest::default()).map(drop)),
     ("purge", |world, _| {
         let request = PurgeRequest { document: "secret.md".into(), ..PurgeRequest::default() };
         Store::open(world.db())?.purge(&request).map(drop)
