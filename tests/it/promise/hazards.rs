@@ -39,6 +39,9 @@ fn among_documents() -> (World, PathBuf, Store) {
     let world = World::new(&[("a.md", "# A\n\nRotate a key every 90 days.\n")]);
     let path = world.docs().join("store.md");
     let store = Store::create(&path).expect("a store");
+    store.sync(&world.request()).expect("it syncs");
+    // The log and its index are there from the first generation on.
+    assert!(world.docs().join("store.md-shm").exists());
     for suffix in ["", "-wal", "-shm"] {
         let own = world.docs().join(format!("store.md{suffix}"));
         let name = |kind: &str| world.docs().join(format!("{kind}{suffix}.md"));
