@@ -50,24 +50,6 @@ fn run_child(test: &str, form: Form, what: &str) -> String {
     }
 }
 
-/// Numbers that are the same on every run (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `limit`, which is not 0.
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() % limit as u64).expect("it is below a usize")
-    }
-}
-
 /// The files that SQLite keeps for the database at `db`, itself first; its index of the log last.
 fn files_of(db: &std::path::Path) -> [PathBuf; 4] {
     ["", "-wal", "-journal", "-shm"].map(|suffix| PathBuf::from(format!("{}{suffix}", db.display())))

@@ -14,6 +14,7 @@ use std::process::{Command, Output};
 use ragdb::{ContextRequest, Manifest, Principal, Store};
 use rusqlite::Connection;
 
+use crate::random::Random;
 use crate::world::World;
 use reads::{Reading, read_all};
 
@@ -22,22 +23,6 @@ const CHILD: &str = "RAGDB_TEST_HOSTILE";
 /// So much address space a child may have, in kB.
 const MEMORY: u32 = 3_000_000;
 const PAGE: usize = 4096;
-
-/// Numbers that follow from a seed (splitmix64).
-struct Numbers(u64);
-
-impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() % end as u64).unwrap()
-    }
-}
 
 /// A store with two generations, unsafe text, long lists and a recorded run, and its folder of sources.
 fn victim() -> World {
@@ -128,7 +113,7 @@ fn child_reads_flipped_bytes() {
     work(|number, path| {
         let mut bytes = whole(path);
         let pages = bytes.len() / PAGE;
-        let mut numbers = Numbers(number as u64);
+        let mut numbers = Random(number as u64);
         // Every page gets its turn; most flips are near its head, where its numbers are.
         let page = number % pages * PAGE;
         let mut flips = Vec::new();

@@ -20,6 +20,7 @@ mod lock;
 mod model;
 mod promise;
 mod purge;
+mod random;
 mod reference;
 mod rollback;
 mod search;

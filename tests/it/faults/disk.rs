@@ -11,8 +11,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs};
 
-use super::Random;
 use super::syscalls::Call;
+use crate::random::Random;
 
 /// A disk writes so many bytes whole, or not at all.
 const SECTOR: usize = 512;

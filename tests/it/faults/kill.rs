@@ -4,8 +4,9 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Instant;
 
+use super::Form;
 use super::operations::{Operation, State};
-use super::{Form, Random};
+use crate::random::Random;
 
 /// What came of many kills.
 #[derive(Debug, Default)]

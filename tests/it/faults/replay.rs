@@ -12,7 +12,8 @@ use rusqlite::Connection;
 use super::disk::{Disk, Event, Loss, Recorder};
 use super::operations::{corpus, page, rows};
 use super::syscalls::{Answer, Call, watch};
-use super::{Form, Random, asked, run_child};
+use super::{Form, asked, run_child};
+use crate::random::Random;
 use crate::support::repository;
 use crate::world::{Content, World, value, write};
 

@@ -6,24 +6,8 @@ use ragdb::{
 };
 use unicode_normalization::UnicodeNormalization;
 
+use crate::random::Random;
 use crate::world::World;
-
-/// Numbers that look random and are the same each time (splitmix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        usize::try_from((mixed ^ (mixed >> 31)) % end.max(1) as u64).expect("below a usize")
-    }
-
-    fn of<'a, T>(&mut self, items: &'a [T]) -> Option<&'a T> {
-        if items.is_empty() { None } else { Some(&items[self.below(items.len())]) }
-    }
-}
 
 /// A shown block: its label and its text.
 struct Block {

@@ -215,25 +215,3 @@ fn a_first_generation_that_is_half_in_the_file_is_taken_back(#[case] reads: bool
     assert_eq!(half.sync().generation, Some(1));
     assert!(half.store().check(&CheckRequest::default()).unwrap().ok);
 }
-
-#[test]
-fn a_store_among_its_documents_is_left_out_under_every_name() {
-    let world = World::new(&[("a.md", "# A\n\nText.\n")]);
-    let path = world.docs().join("ragdb.md");
-    let store = Store::create(&path).unwrap();
-    fs::hard_link(&path, world.docs().join("x.md")).unwrap();
-    let report = store.sync(&world.request()).unwrap();
-    assert_eq!((report.generation, report.documents.added), (Some(1), 1), "{report:?}");
-
-    // Opening one's own store as a file would give up this process's locks on it.
-    if Command::new("sqlite3").arg("--version").output().is_err() {
-        println!("skipped in part: the `sqlite3` program is not installed");
-        return;
-    }
-    let writer = rusqlite::Connection::open(&path).unwrap();
-    writer.execute_batch("BEGIN IMMEDIATE").unwrap();
-    store.plan(&SyncRequest { keep_going: true, checksum: true, ..world.request() }).unwrap();
-    store.cite(&Principal::operator(), "a.md#L3").unwrap();
-    let other = Command::new("sqlite3").arg(&path).arg("BEGIN IMMEDIATE; SELECT 'in';").output().unwrap();
-    assert!(text(&other).contains("locked"), "a second writer came in: {}", text(&other));
-}
