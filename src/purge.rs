@@ -10,6 +10,8 @@ mod scan;
 mod tests;
 mod text;
 
+use std::time::Duration;
+
 use crate::error::{Error, Result};
 use crate::index;
 use crate::lexicon::{Lexer, TermCounts};
@@ -18,7 +20,7 @@ use crate::store::documents::DocumentRow;
 use crate::store::postings::{PostingReader, PostingWriter};
 use crate::store::purges::{self, Named, Records};
 use crate::store::tombstones::Reason;
-use crate::store::{Connection, Store, chunks, connect, documents, generations, settings, sources};
+use crate::store::{Connection, Store, chunks, documents, generations, log, settings, sources};
 use crate::sync::publish_deletion;
 pub use scan::{FoundText, Proof};
 use text::{Candidates, Origin, Sieve};
@@ -127,7 +129,7 @@ impl Store {
             runs: records.runs.len() as u64,
             answers: records.answers.len() as u64,
             cached,
-            log_is_empty: !connect::has_log(self.path()),
+            log_is_empty: !log::has_log(self.path()),
             bytes_before,
             bytes_after: self.size()?,
             removed,
@@ -146,7 +148,14 @@ impl Store {
     /// was removed may stand in free pages or in the log.
     pub(crate) fn finish_purge(&self) -> Result<()> {
         let Some(left) = self.read(settings::unfinished_purge)? else { return Ok(()) };
-        let is_empty = if left == LOG { self.empty_log()? } else { self.vacuum()? };
+        let is_empty = if left == LOG {
+            self.empty_log()?
+        } else if self.has_room_in_log(Duration::ZERO)? {
+            self.vacuum()?
+        } else {
+            // The whole file would go through a log that is at its limit: later.
+            return Ok(());
+        };
         self.write_in_any_case(|tx| settings::write_unfinished_purge(tx, (!is_empty).then_some(LOG)))?;
         if is_empty {
             self.empty_log()?;

@@ -217,8 +217,8 @@ impl Store {
     }
 
     /// The first generation. There is nothing yet to search, and no run to record: the transaction is open while files are
-    /// read, and documents are written as they are ready. Another sync of the same store has to wait, as it has to for any
-    /// other transaction, and who reads it while it is committed. A large one goes through the log as any other.
+    /// read, and documents are written as they are ready. Only another sync of the same store has to wait, as it has to
+    /// for any other transaction.
     fn publish_first(
         &self,
         planned: &Planned,
@@ -227,8 +227,7 @@ impl Store {
         clock: &mut Clock,
     ) -> Result<Option<SyncReport>> {
         let tell = |event| request.progress.iter().for_each(|progress| progress.event(event));
-        let bytes: u64 = planned.plans.iter().flat_map(|plan| &plan.new).map(|file| file.stamps.size).sum();
-        self.write_first(bytes, |tx| {
+        self.write(|tx| {
             let Some(mut publication) = Publication::begin(tx, planned)? else { return Ok(None) };
             let work = self.work(planned, request, Some(&mut publication))?;
             seconds.read = clock.lap();

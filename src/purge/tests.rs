@@ -33,7 +33,7 @@ fn half_purged(folder: &Path) -> Store {
 
 /// Whether an earlier revision stands in the file or its log.
 fn is_there(store: &Store) -> bool {
-    connect::own_files(store.path()).iter().filter_map(|file| std::fs::read(file).ok()).any(|bytes| {
+    crate::store::connect::own_files(store.path()).iter().filter_map(|file| std::fs::read(file).ok()).any(|bytes| {
         let text = String::from_utf8_lossy(&bytes);
         text.contains("okapi page") || text.contains("zebrafish page")
     })
@@ -57,7 +57,7 @@ fn the_next_call_that_writes_finishes_a_purge() {
         call(&store);
         assert!(!is_there(&store), "{name}");
         assert_eq!(store.read(settings::unfinished_purge).unwrap(), None, "{name}");
-        assert!(!connect::has_log(store.path()), "{name}");
+        assert!(!log::has_log(store.path()), "{name}");
     }
 }
 
@@ -87,5 +87,5 @@ fn a_log_that_is_read_is_emptied_later() {
         .unwrap();
     store.sync(&SyncRequest::default()).unwrap();
     assert_eq!(store.read(settings::unfinished_purge).unwrap(), None);
-    assert!(!connect::has_log(store.path()));
+    assert!(!log::has_log(store.path()));
 }

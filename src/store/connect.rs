@@ -11,6 +11,7 @@ use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};
 
 use super::explain::opening_failed;
+use super::log::{self, has_log};
 use crate::error::{Error, Result};
 use crate::sabotage::Sabotage;
 
@@ -20,14 +21,13 @@ pub(super) const APPLICATION_ID: i64 = 0x7261_6764;
 /// How long a writer waits for another one.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How often a file that looks cut is looked at again, and after how long each time.
+const LOOKS: usize = 10;
+const BETWEEN_LOOKS: Duration = Duration::from_millis(20);
 const CACHE_KIB: i64 = 16 * 1024;
 /// Of the connection that writes. A page that leaves the cache and is changed again makes SQLite read the whole log again
 /// at the commit: those that a large sync comes back to, by chance, are to stay.
 const WRITER_CACHE_KIB: i64 = 128 * 1024;
-/// A first generation of so many bytes of source text at most goes straight into the file: what is written, about twice as
-/// much, stays in the writer's cache until the commit, so that nobody who reads waits meanwhile.
-pub(super) const MOST_IN_PLACE: u64 = 48 << 20;
-const WAL_LIMIT_BYTES: i64 = 64 << 20;
 
 /// What a connection may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,10 +83,6 @@ pub(super) fn readable(path: &Path, access: Access) -> Result<(Name, Connection)
     let name = Name { name: path.to_owned(), flags };
     let refused = match read(&name) {
         Ok(conn) => return Ok((name, conn)),
-        Err(error) if is_unfinished(&error) => match roll_back(path).and_then(|()| read(&name)) {
-            Ok(conn) => return Ok((name, conn)),
-            Err(error) => error,
-        },
         Err(error) => error,
     };
     let unwritable = matches!(
@@ -96,7 +92,7 @@ pub(super) fn readable(path: &Path, access: Access) -> Result<(Name, Connection)
     let immutable = Name { name: immutable_uri(path).into(), flags: flags | OpenFlags::SQLITE_OPEN_URI };
     if access == Access::Read
         && unwritable
-        && !is_unsettled(path)
+        && !has_log(path)
         && let Ok(conn) = read(&immutable)
     {
         return Ok((immutable, conn));
@@ -106,7 +102,7 @@ pub(super) fn readable(path: &Path, access: Access) -> Result<(Name, Connection)
 
 /// As [`readable`], for a file that nobody writes meanwhile: nothing is left beside it. One with a log is read as any other.
 pub(super) fn unchanging(path: &Path) -> Result<(Name, Connection)> {
-    if is_unsettled(path) {
+    if has_log(path) {
         return readable(path, Access::Read);
     }
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | common_flags();
@@ -121,19 +117,6 @@ pub(super) fn open_to_copy(path: &Path) -> Result<Connection> {
     conn.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 1)?;
     conn.pragma_update(None, "query_only", false)?;
     Ok(conn)
-}
-
-/// From here on the store's changes go into a write-ahead log, so that nobody who reads waits for who writes. Nothing is
-/// done where they do already. Waits for those who read.
-pub(super) fn log_ahead(conn: &Connection) -> rusqlite::Result<()> {
-    conn.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()))
-}
-
-/// As [`log_ahead`], unless somebody is in the way: then a later write does it.
-pub(super) fn log_ahead_if_free(conn: &Connection) -> rusqlite::Result<()> {
-    conn.busy_timeout(Duration::ZERO)?;
-    let _ = log_ahead(conn);
-    conn.busy_timeout(BUSY_TIMEOUT)
 }
 
 /// Makes and configures a database in a file that is empty so far.
@@ -169,10 +152,9 @@ pub(super) fn configure(conn: &Connection, access: Access) -> rusqlite::Result<(
         Access::Write => {
             conn.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
             conn.pragma_update(None, "foreign_keys", true)?;
-            // With a log as FULL. Without one a commit is the end of the journal, which must be on the disk as well.
-            let synchronous = if Sabotage::SynchronousOff.is_on() { "OFF" } else { "EXTRA" };
+            let synchronous = if Sabotage::SynchronousOff.is_on() { "OFF" } else { "FULL" };
             conn.pragma_update(None, "synchronous", synchronous)?;
-            conn.pragma_update_and_check(None, "journal_size_limit", WAL_LIMIT_BYTES, |_| Ok(()))
+            conn.pragma_update_and_check(None, "journal_size_limit", log::KEPT_BYTES, |_| Ok(()))
         }
     }
 }
@@ -211,12 +193,20 @@ pub(super) fn probe(path: &Path) -> Result<Header> {
         let pragma = |name| conn.pragma_query_value(None, name, |row| row.get(0));
         Ok(Header { application_id: pragma("application_id")?, user_version: pragma("user_version")? })
     };
-    // A checkpoint or first sync that is under way, or was when its process died, writes the page count before the pages:
-    // log or journal make up for it. A file that is too short and has neither was cut, unless one of them ended just now.
-    let header = match read(false) {
-        Err(error) if is_corrupt(&error) => read(is_unsettled(path)),
-        other => other,
-    };
+    // A checkpoint that is under way, or was when its process died, writes the page count before the pages: the log makes
+    // up for it. A file that is too short and has no log was cut; or a checkpoint ended just now, and perhaps another
+    // one begins: it is looked at again before that is believed.
+    let mut header = read(false);
+    for _ in 0..LOOKS {
+        if !header.as_ref().is_err_and(is_corrupt) {
+            break;
+        }
+        header = read(has_log(path));
+        if header.is_err() {
+            std::thread::sleep(BETWEEN_LOOKS);
+            header = read(false);
+        }
+    }
     match header {
         Ok(header) => Ok(header),
         Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
@@ -228,45 +218,6 @@ pub(super) fn probe(path: &Path) -> Result<Header> {
 
 fn is_corrupt(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseCorrupt)
-}
-
-/// Whether a first sync ended without a commit and its journal is to be rolled back, which no connection that only reads
-/// does.
-fn is_unfinished(error: &rusqlite::Error) -> bool {
-    let code = error.sqlite_error().map(|error| error.extended_code);
-    code == Some(rusqlite::ffi::SQLITE_READONLY_ROLLBACK)
-}
-
-/// Rolls back what a killed process left.
-fn roll_back(path: &Path) -> rusqlite::Result<()> {
-    let conn = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | common_flags())?;
-    configure(&conn, Access::Write)?;
-    conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
-}
-
-/// Whether there is anything in the write-ahead log.
-pub(crate) fn has_log(path: &Path) -> bool {
-    log_bytes(path) > 0
-}
-
-/// The size of the write-ahead log. Looks at its name, opens nothing.
-pub(super) fn log_bytes(path: &Path) -> u64 {
-    bytes_of(&own_files(path)[1])
-}
-
-/// How long a log may be before something more is written: as long as the file itself, which needs the same room again
-/// when it is written anew, and never less than what SQLite keeps of an empty one.
-pub(super) fn log_limit(path: &Path) -> u64 {
-    bytes_of(path).max(WAL_LIMIT_BYTES.unsigned_abs())
-}
-
-/// Whether the file alone may not be all of the store: there is something in its log, or in a journal.
-fn is_unsettled(path: &Path) -> bool {
-    has_log(path) || bytes_of(&own_files(path)[3]) > 0
-}
-
-fn bytes_of(path: &Path) -> u64 {
-    std::fs::symlink_metadata(path).map_or(0, |file| file.len())
 }
 
 /// `file:` URI of an absolute path with every byte that could mean something in a URI escaped.

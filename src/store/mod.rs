@@ -20,6 +20,7 @@ pub(crate) mod fresh;
 pub(crate) mod generations;
 pub(crate) mod hits;
 pub(crate) mod integrity;
+pub(crate) mod log;
 pub(crate) mod migrate;
 pub(crate) mod open;
 pub(crate) mod past;
@@ -37,7 +38,6 @@ use std::any::Any;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
-use std::time::Duration;
 
 use r2d2::Pool;
 use r2d2_sqlite::SqliteConnectionManager;
@@ -84,7 +84,7 @@ impl fmt::Debug for Store {
 
 impl Store {
     /// Makes a new, empty store and opens it. The file appears at `path` complete or not at all, readable and
-    /// writable by its owner only. It gets its write-ahead log with its first generation.
+    /// writable by its owner only.
     ///
     /// # Errors
     /// [`Error::StoreExists`] where something has that name; [`Error::Io`] where the folder can't be written.
@@ -260,53 +260,15 @@ impl Store {
         self.write_in_any_case(work)
     }
 
-    /// As [`Store::write`], however long the log is: for what must not wait for somebody's reading, and is small.
+    /// As [`Store::write`], however long the log is: for what takes something away, and must not wait for who reads.
     pub(crate) fn write_in_any_case<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        self.located(self.with_writer(|conn| {
-            connect::log_ahead_if_free(conn)?;
-            self.transact(conn, work)
-        }))
+        self.located(self.transact(work))
     }
 
-    /// Sees to it that the log does not grow without end while somebody reads an old state, which keeps it from being
-    /// moved into the file: where it is at its limit, it is moved now, or nothing more is written.
-    pub(crate) fn bound_log(&self) -> Result<()> {
-        let bytes = connect::log_bytes(&self.path);
-        if bytes <= connect::log_limit(&self.path) || self.move_log(connect::BUSY_TIMEOUT)? {
-            return Ok(());
-        }
-        let [_, log, ..] = connect::own_files(&self.path);
-        Err(Error::Refused {
-            code: "log_is_held",
-            message: format!(
-                "{} has grown to {} MB, and somebody who still reads an old state keeps it from being moved into the \
-                 store; nothing was written",
-                log.display(),
-                bytes >> 20
-            ),
-            hint: format!("end the process that reads (`fuser {}` names it), then run it again", log.display()),
-        })
-    }
-
-    /// As [`Store::write`], for the first generation of a new store, made of so many bytes of source text: where these are
-    /// not too many, what it writes goes straight into the file, behind a journal of the few pages that were there, and not
-    /// through the write-ahead log first. Who reads the store waits while it commits.
-    pub(crate) fn write_first<T>(&self, bytes: u64, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
-        if bytes > connect::MOST_IN_PLACE {
-            return self.write(work);
-        }
-        self.located(self.with_writer(|conn| {
-            let result = self.transact(conn, work)?;
-            // It is committed. Where somebody reads for too long, the next write begins the log.
-            let _ = connect::log_ahead(conn);
-            Ok(result)
-        }))
-    }
-
-    /// The one connection that writes, opened when it is first needed.
-    fn with_writer<T>(&self, work: impl FnOnce(&mut Connection) -> Result<T>) -> Result<T> {
+    fn transact<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         self.require_schema()?;
         let mut guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
+        // The one connection that writes, opened when it is first needed.
         let conn = match &mut *guard {
             Some(conn) => conn,
             slot => slot.insert(connect::open(&self.path, Access::Write)?),
@@ -315,10 +277,6 @@ impl Store {
         if conn.is_readonly(rusqlite::MAIN_DB)? {
             return Err(Error::ReadOnly { path: self.path.clone() });
         }
-        work(conn)
-    }
-
-    fn transact<T>(&self, conn: &mut Connection, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         let behavior = if Sabotage::DeferredTransaction.is_on() {
             TransactionBehavior::Deferred
         } else {
@@ -338,47 +296,7 @@ impl Store {
         let conn = connect::open(&self.path, Access::Write)?;
         conn.set_limit(rusqlite::limits::Limit::SQLITE_LIMIT_ATTACHED, 1)?;
         self.located(conn.execute_batch("VACUUM").map_err(Error::from))?;
-        self.located(truncate_log(&conn))
-    }
-
-    /// Empties the log, without waiting for anybody; false where somebody reads it.
-    pub(crate) fn empty_log(&self) -> Result<bool> {
-        self.move_log(Duration::ZERO)
-    }
-
-    /// Moves the log into the file and empties it; false where somebody reads it for longer than `patience`.
-    fn move_log(&self, patience: Duration) -> Result<bool> {
-        let _guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
-        let conn = connect::open(&self.path, Access::Write)?;
-        conn.busy_timeout(patience)?;
-        self.located(truncate_log(&conn))
-    }
-
-    /// Whether what is written now can be moved out of the log: nobody reads an older state for longer than one waits.
-    pub(crate) fn is_undisturbed(&self) -> Result<bool> {
-        let _guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
-        let conn = connect::open(&self.path, Access::Write)?;
-        // Who reads the file alone stands in nobody's way until something is in the log: a page that stays as it is.
-        let written = conn.pragma_update(None, "user_version", migrate::SCHEMA_VERSION).map_err(Error::from);
-        self.located(written.and_then(|()| truncate_log(&conn)))
-    }
-
-    /// Moves a log that an earlier write had to leave, since it was killed or somebody still read it, into the file.
-    pub(crate) fn finish_log(&self) -> Result<()> {
-        if connect::has_log(&self.path) { self.empty_log().map(drop) } else { Ok(()) }
-    }
-
-    /// Moves what the write-ahead log holds into the file and empties the log; a log that readers still need stays.
-    pub(crate) fn checkpoint(&self) -> Result<()> {
-        let Some(writer) = &self.writer else { return Ok(()) };
-        let guard = writer.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(conn) = guard.as_ref() {
-            conn.busy_timeout(Duration::ZERO)?;
-            let outcome = truncate_log(conn);
-            conn.busy_timeout(connect::BUSY_TIMEOUT)?;
-            outcome?;
-        }
-        Ok(())
+        self.located(log::truncate_log(&conn))
     }
 
     /// The schema may have moved on since the file was opened.
@@ -417,16 +335,8 @@ fn fill_new(path: &Path) -> Result<()> {
     let mut conn = connect::open_new(path)?;
     migrate::apply(&mut conn)?;
     settings::write_origin(&conn)?;
+    fresh::begin_log(&conn)?;
     conn.close().map_err(|(_, error)| error.into())
-}
-
-/// Moves the log into the file and cuts it to nothing; false where somebody still reads it.
-fn truncate_log(conn: &Connection) -> Result<bool> {
-    match conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0)) {
-        Ok(busy) => Ok(!busy),
-        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => Ok(false),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// Tells a store of this build's schema from every other file, without touching the file.

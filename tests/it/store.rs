@@ -140,6 +140,8 @@ fn a_store_is_its_owners_and_complete_from_the_start() {
     let path = folder.path().join("new.db");
     let store = Store::create(&path).unwrap();
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    let mode = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
+    assert_eq!(Connection::open(&path).unwrap().query_row("PRAGMA journal_mode", [], mode).unwrap(), "wal");
     assert_eq!(store.search(&Principal::operator(), &SearchRequest::new("x")).unwrap_err().code(), "not_found");
     assert!(store.log(&Principal::operator(), None).unwrap().is_empty());
     assert_eq!(store.status(&Principal::operator()).unwrap().documents, 0);

@@ -185,33 +185,3 @@ fn assert_unpublished(store: &Store) {
     assert_eq!(value(store, "SELECT count(*) FROM documents"), "0");
     assert_eq!(value(store, "SELECT integrity_check FROM pragma_integrity_check"), "ok");
 }
-
-/// A copy of a store without a generation as it is when a process dies while its first one goes into the file.
-fn half_written(world: &World) -> World {
-    drop(Store::create(world.db()).unwrap());
-    let writer = rusqlite::Connection::open(world.db()).unwrap();
-    let fill = "PRAGMA cache_size = 20; BEGIN IMMEDIATE; \
-                WITH RECURSIVE n (n) AS (VALUES (1) UNION ALL SELECT n + 1 FROM n LIMIT 400) \
-                INSERT INTO settings SELECT 'k' || n, hex(zeroblob(900)) FROM n";
-    writer.execute_batch(fill).unwrap();
-    let copy = World::new(&[("a.md", "# A\n\nText.\n")]);
-    for name in ["ragdb.db", "ragdb.db-journal"] {
-        fs::copy(world.path().join(name), copy.path().join(name)).unwrap();
-    }
-    copy
-}
-
-#[rstest::rstest]
-#[case::by_a_reader(true)]
-#[case::by_a_writer(false)]
-fn a_first_generation_that_is_half_in_the_file_is_taken_back(#[case] reads: bool) {
-    let world = World::new(&[]);
-    let half = half_written(&world);
-    let journal = half.path().join("ragdb.db-journal");
-    assert!(fs::metadata(half.db()).unwrap().len() > fs::metadata(world.db()).unwrap().len() / 2);
-    assert!(fs::metadata(&journal).unwrap().len() > 512, "there is something to take back");
-    assert_unpublished(&if reads { Store::open_read_only(half.db()) } else { Store::open(half.db()) }.unwrap());
-    assert!(!journal.exists());
-    assert_eq!(half.sync().generation, Some(1));
-    assert!(half.store().check(&CheckRequest::default()).unwrap().ok);
-}

@@ -55,32 +55,6 @@ fn of_two_first_syncs_at_once_one_publishes_and_the_other_finds_nothing_new() {
     }
 }
 
-fn journal_mode(world: &World) -> String {
-    let conn = rusqlite::Connection::open(world.db()).unwrap();
-    conn.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap()
-}
-
-#[test]
-fn a_store_has_its_log_from_its_first_generation_on() {
-    let world = World::new(&[("a.md", "# A\n\nText.\n")]);
-    drop(Store::create(world.db()).unwrap());
-    assert_eq!(journal_mode(&world), "delete");
-    assert_eq!(world.sync().generation, Some(1));
-    assert_eq!(journal_mode(&world), "wal");
-    assert!(!world.path().join("ragdb.db-journal").exists());
-
-    // As after a process that died before it began the log.
-    let conn = rusqlite::Connection::open(world.db()).unwrap();
-    conn.execute_batch("PRAGMA journal_mode = DELETE").unwrap();
-    drop(conn);
-    world.write("b.md", "# B\n\nMore text.\n");
-    let reader = Store::open_read_only(world.db()).unwrap();
-    assert_eq!(reader.search(&Principal::operator(), &SearchRequest::new("text")).unwrap().hits.len(), 1);
-    assert_eq!(world.sync().generation, Some(2));
-    assert_eq!(reader.search(&Principal::operator(), &SearchRequest::new("text")).unwrap().hits.len(), 2);
-    assert_eq!(journal_mode(&world), "wal");
-}
-
 /// Lets another store publish once, when a sync comes to `at`.
 struct Overtaken<'a> {
     at: fn(SyncEvent) -> bool,
