@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use ragdb::{FUZZ_TARGETS, FuzzTarget};
 use rstest::rstest;
 
+use crate::random::Random;
 use crate::support::repository;
 
 /// Inputs of a target where no time is given.
@@ -59,39 +60,27 @@ const WORDS: &[&[u8]] = &[
     b"true",
 ];
 
-/// Numbers that follow from a seed (xorshift).
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 % end.max(1) as u64).unwrap()
-    }
-
-    /// A part of something so long.
-    fn range(&mut self, length: usize) -> std::ops::Range<usize> {
-        let start = self.below(length + 1);
-        start..start + self.below((length - start).min(64) + 1)
-    }
+/// A part of something so long.
+fn range(random: &mut Random, length: usize) -> std::ops::Range<usize> {
+    let start = random.below(length + 1);
+    start..start + random.below((length - start).min(64) + 1)
 }
 
 /// Changes an input in one place.
-fn mutate(input: &mut Vec<u8>, other: &[u8], numbers: &mut Numbers) {
-    let at = numbers.below(input.len());
-    match numbers.below(8) {
-        0 if !input.is_empty() => input[at] ^= 1 << numbers.below(8),
-        1 if !input.is_empty() => input[at] = [0, 1, 0x7f, 0x80, 0xff, b'\n', b' ', b'"'][numbers.below(8)],
-        2 => drop(input.drain(numbers.range(input.len()))),
+fn mutate(input: &mut Vec<u8>, other: &[u8], random: &mut Random) {
+    let at = random.below(input.len().max(1));
+    match random.below(8) {
+        0 if !input.is_empty() => input[at] ^= 1 << random.below(8),
+        1 if !input.is_empty() => input[at] = [0, 1, 0x7f, 0x80, 0xff, b'\n', b' ', b'"'][random.below(8)],
+        2 => drop(input.drain(range(random, input.len()))),
         3 => {
-            let part = input[numbers.range(input.len())].to_vec();
-            input.splice(at..at, part.repeat(1 + numbers.below(4)));
+            let part = input[range(random, input.len())].to_vec();
+            input.splice(at..at, part.repeat(1 + random.below(4)));
         }
-        4 => drop(input.splice(at..at, other[numbers.range(other.len())].iter().copied())),
+        4 => drop(input.splice(at..at, other[range(random, other.len())].iter().copied())),
         5 => input.truncate(at),
-        6 if !input.is_empty() => input[at] = input[at].wrapping_add([1, 255, 16][numbers.below(3)]),
-        _ => drop(input.splice(at..at, WORDS[numbers.below(WORDS.len())].iter().copied())),
+        6 if !input.is_empty() => input[at] = input[at].wrapping_add([1, 255, 16][random.below(3)]),
+        _ => drop(input.splice(at..at, WORDS[random.below(WORDS.len())].iter().copied())),
     }
     input.truncate(LONGEST);
 }
@@ -103,14 +92,13 @@ fn hunt(
     time: Option<Duration>,
     run: impl Fn(&[u8]),
 ) -> Result<usize, (Vec<u8>, String)> {
-    let (mut numbers, began, mut tried) = (Numbers(0x9e37_79b9_7f4a_7c15), Instant::now(), 0);
+    let (mut random, began, mut tried) = (Random(1), Instant::now(), 0);
     let mut pool = seeds.to_vec();
     while time.map_or(tried < inputs, |time| began.elapsed() < time) {
-        let mut input =
-            if tried < seeds.len() { seeds[tried].clone() } else { pool[numbers.below(pool.len())].clone() };
+        let mut input = if tried < seeds.len() { seeds[tried].clone() } else { pool[random.below(pool.len())].clone() };
         if tried >= seeds.len() {
-            let other = numbers.below(pool.len());
-            (0..=numbers.below(5)).for_each(|_| mutate(&mut input, &pool[other], &mut numbers));
+            let other = random.below(pool.len());
+            (0..=random.below(5)).for_each(|_| mutate(&mut input, &pool[other], &mut random));
         }
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| run(&input))) {
             let text = panic.downcast_ref::<String>().cloned();
@@ -119,8 +107,8 @@ fn hunt(
         }
         tried += 1;
         // Some stay to be changed further.
-        if numbers.below(8) == 0 {
-            let place = seeds.len() + numbers.below(256);
+        if random.below(8) == 0 {
+            let place = seeds.len() + random.below(256);
             if place < pool.len() { pool[place] = input } else { pool.push(input) }
         }
     }
