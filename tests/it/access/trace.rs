@@ -22,14 +22,19 @@ pub struct Ran {
     pub steps: i64,
 }
 
-/// Runs `work` and says which statements it ran on this thread.
-pub fn watch<T>(work: impl FnOnce() -> T) -> (T, Vec<Ran>) {
+/// Has every connection watched that is opened from here on.
+pub fn begin() {
     static WATCHING: Once = Once::new();
     WATCHING.call_once(|| {
         // SAFETY: `on_open` lives as long as the process, and does nothing but ask for traces.
         let code = unsafe { ffi::sqlite3_auto_extension(Some(on_open)) };
         assert_eq!(code, ffi::SQLITE_OK, "SQLite watches new connections");
     });
+}
+
+/// Runs `work` and says which statements it ran on this thread, on connections that were opened after [`begin`].
+pub fn watch<T>(work: impl FnOnce() -> T) -> (T, Vec<Ran>) {
+    begin();
     RUN.set(Some(Vec::new()));
     let result = work();
     (result, RUN.take().unwrap_or_default())
