@@ -26,14 +26,13 @@ mod sources;
 mod spool;
 mod types;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Instant, SystemTime};
 
 use crate::access::KnownGroups;
 use crate::config::{Reviewed, SourceConfig};
 use crate::error::{Error, Failure, Result};
-use crate::index::Deaths;
 use crate::ingest::plan::{DeletionLimit, Doubts, SourcePlan, guard, plan};
 use crate::ingest::source::SourceReader;
 use crate::model::{Bm25Policy, ChunkId, DocumentId, Policy, Stamps};
@@ -46,6 +45,7 @@ use basis::Basis;
 use clock::Clock;
 use failed::{FailedFile, refuse_unread_rules};
 use keys::Keys;
+use mend::Dying;
 use prepare::{Context, Slice};
 use publication::Publication;
 use restore::Past;
@@ -125,8 +125,8 @@ struct Work {
     runs: RunSpool,
     /// The access classes that the documents are in.
     keys: Keys,
-    /// Chunks that die, by access class.
-    deaths: BTreeMap<i64, Deaths>,
+    /// Chunks that die.
+    dying: Dying,
     documents: u64,
     unchanged: Vec<(i64, Option<Stamps>)>,
     failed: Vec<FailedFile>,
@@ -360,7 +360,7 @@ impl Store {
             spool: Spool::new(folder),
             runs: RunSpool::new(folder),
             keys: Keys::default(),
-            deaths: BTreeMap::new(),
+            dying: Dying::default(),
             documents: 0,
             unchanged: Vec::new(),
             failed: Vec::new(),
@@ -376,7 +376,7 @@ impl Store {
             prepare::Tools::new,
             |tools, tasks| prepare::prepare(&context, tools, tasks),
             |slice| {
-                let Slice { entries, runs, deaths, unchanged, failed, left_out, bytes_read } = slice?;
+                let Slice { entries, runs, dying, unchanged, failed, left_out, bytes_read } = slice?;
                 work.documents += entries.len() as u64 - 1;
                 work.failed.extend(failed);
                 for entry in entries {
@@ -393,9 +393,7 @@ impl Store {
                 for (class, run, chunks) in &runs {
                     work.runs.push(*class, run, *chunks)?;
                 }
-                for (class_no, deaths) in deaths {
-                    work.deaths.entry(class_no).or_default().merge(&deaths);
-                }
+                work.dying.merge(dying);
                 work.unchanged.extend(unchanged);
                 work.left_out.extend(left_out);
                 work.bytes_read += bytes_read;

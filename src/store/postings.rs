@@ -432,8 +432,9 @@ impl<'c> PostingWriter<'c> {
         Ok(())
     }
 
-    /// Removes the whole index. What is written in its place gets other numbers: where only its contents change, whoever
-    /// keeps some of it in memory would take it for the same.
+    /// Removes the whole index. What this writer puts in its place gets other numbers: where only the contents of a segment
+    /// change, whoever keeps some of it in memory would take it for the same. Another writer may give the same numbers
+    /// again, as in a sync that rebuilds: there the new generation's number makes each segment's row another one.
     pub(crate) fn clear(&mut self) -> Result<()> {
         self.last_cleared = self.next_segment()? - 1;
         for table in ["segments", "terms", "posting_blocks", "chunk_lengths"] {

@@ -35,3 +35,9 @@ impl<'a> Matcher<'a> {
         rest
     }
 }
+
+/// Whether the stored row, its number and its postings can stay in a document that keeps its access class.
+pub(super) fn keeps(old: &ChunkRow, new: &ChunkRow) -> bool {
+    let same = |chunk: &ChunkRow| (chunk.composition, chunk.heading_only, chunk.unsafe_reason.is_some());
+    same(old) == same(new)
+}

@@ -1,7 +1,12 @@
 //! What `sync --checksum` mends: documents whose rows do not have their hashes. They are written again under the numbers
-//! that they have, so that the postings, which are those of the right text, need no change.
+//! that they have, so that the postings, which are those of the right text, need no change. Where the file changed as well
+//! nobody knows any more what was indexed, and the sync makes the whole index again.
 
+use std::collections::BTreeMap;
+
+use super::spool::Fate;
 use crate::error::Result;
+use crate::index::Deaths;
 use crate::store::chunks::{self, ChunkRow};
 use crate::store::documents::{self, StoredDocument};
 use crate::store::{Connection, Store, classes, findings, record};
@@ -12,29 +17,69 @@ pub(super) struct Doubted {
     /// Whether the file and what is made of it are what they were when the document was indexed: then every chunk has the
     /// postings that its number stands for.
     pub same_file: bool,
+    /// Whether the rows of the document and of its chunks have their hash, so that only a text does not.
+    pub record_holds: bool,
+    /// The class that the document is in.
+    class_no: i64,
 }
 
 impl Doubted {
     /// Whether a stored chunk with the id of a new one keeps its number; `keeps` says whether it would if it were believed.
-    pub(super) fn mends(self, keeps: bool) -> bool {
-        keeps || self.same_file
+    pub(super) fn mends(self, stored: &ChunkRow, keeps: bool) -> bool {
+        classes::class_of(stored.chunk_no) == self.class_no && (keeps || self.same_file)
+    }
+
+    /// Whether the postings are still right once chunks had these fates and no stored one is left over.
+    pub(super) fn leaves_postings(self, mut fates: impl Iterator<Item = Fate>) -> bool {
+        self.same_file && fates.all(|fate| fate == Fate::Mended)
+    }
+}
+
+/// Chunks whose numbers die in a sync.
+#[derive(Default)]
+pub(super) struct Dying {
+    /// Their postings, by access class.
+    pub by_class: BTreeMap<i64, Deaths>,
+    /// Whether there are others whose postings can't be told: what is stored of them is not what was indexed. Then the
+    /// index is made again instead of counting any out.
+    pub are_untold: bool,
+}
+
+impl Dying {
+    /// Joins those of another slice of the same sync to these.
+    pub(super) fn merge(&mut self, other: Self) {
+        self.are_untold |= other.are_untold;
+        for (class_no, deaths) in other.by_class {
+            self.by_class.entry(class_no).or_default().merge(&deaths);
+        }
     }
 }
 
 /// Looks whether a stored document is to be doubted.
 pub(super) fn doubted(store: &Store, stored: &StoredDocument, same_file: bool) -> Result<Option<Doubted>> {
-    let is_sound = store.read(|conn| is_sound(conn, stored.document_no))?;
-    Ok((!is_sound).then_some(Doubted { same_file }))
+    let StoredDocument { document_no, class_no, .. } = *stored;
+    store.read(|conn| {
+        let record_holds = record_holds(conn, document_no)?;
+        let is_sound = record_holds && texts_hold(conn, document_no)?;
+        Ok((!is_sound).then_some(Doubted { same_file, record_holds, class_no }))
+    })
 }
 
 /// Whether the rows of a document have their hashes, and its chunks the numbers of its access class.
 pub(super) fn is_sound(conn: &Connection, document_no: i64) -> Result<bool> {
+    Ok(record_holds(conn, document_no)? && texts_hold(conn, document_no)?)
+}
+
+fn record_holds(conn: &Connection, document_no: i64) -> Result<bool> {
     let document = documents::by_number(conn, document_no)?;
     let rows = chunks::of_document(conn, document_no)?;
     let marks = findings::of_document(conn, document_no)?;
-    if record::document(&document, &rows, &marks) != document.record_hash {
-        return Ok(false);
-    }
+    Ok(record::document(&document, &rows, &marks) == document.record_hash)
+}
+
+fn texts_hold(conn: &Connection, document_no: i64) -> Result<bool> {
+    let document = documents::by_number(conn, document_no)?;
+    let rows = chunks::of_document(conn, document_no)?;
     let is_sound = |row: &ChunkRow| -> Result<bool> {
         let text = chunks::text(conn, row.chunk_no)?;
         Ok(classes::class_of(row.chunk_no) == document.class_no && record::fits(row, &document.title, &text))

@@ -6,14 +6,14 @@ use std::time::SystemTime;
 use super::failed::{FailedFile, Unparsed, unread_rule};
 use super::keys::Keys;
 use super::mark::{self, Found, Marks, Shown};
-use super::matching::Matcher;
-use super::mend::{Doubted, doubted};
+use super::matching::{Matcher, keeps};
+use super::mend::{self, Doubted, Dying, doubted};
 use super::restore::{Copied, Past, read_copied};
 use super::spool::{Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument};
 use super::{PlannedFile, Source, Task};
 use crate::access;
 use crate::error::{Failure, Result};
-use crate::index::{Deaths, Run, RunBuilder};
+use crate::index::{Run, RunBuilder};
 use crate::ingest::chunk::{Chunked, chunk_markdown, chunk_text};
 use crate::ingest::front_matter::{self, FrontMatter};
 use crate::ingest::{InputError, code, language};
@@ -57,8 +57,8 @@ pub(super) struct Slice {
     pub entries: Vec<Prepared>,
     /// The postings of each access class that got chunks, and how many chunks were numbered.
     pub runs: Vec<(u32, Run, u32)>,
-    /// Chunks that die, by the class that they are in.
-    pub deaths: BTreeMap<i64, Deaths>,
+    /// Chunks that die.
+    pub dying: Dying,
     /// Documents whose content did not change, with the stamps to remember where they differ from the stored ones.
     pub unchanged: Vec<(i64, Option<crate::model::Stamps>)>,
     /// Failed files.
@@ -89,18 +89,18 @@ pub(super) fn prepare(context: &Context<'_>, tools: &mut Tools, tasks: Vec<Task>
         lexer: &mut tools.lexer,
         counts: &mut tools.counts,
         runs: BTreeMap::new(),
-        deaths: BTreeMap::new(),
+        dying: Dying::default(),
     };
     let mut output = Output::default();
     tasks.into_iter().try_for_each(|task| worker.work(task, &mut output))?;
     let Output { mut entries, unchanged, failed, left_out, bytes_read } = output;
-    let Worker { counts, runs, deaths, .. } = worker;
+    let Worker { counts, runs, dying, .. } = worker;
     let used = runs.into_iter().filter(|(_, (_, chunks))| *chunks > 0);
     let finish =
         |(class, (run, chunks)): (u32, (RunBuilder, u32))| (class, run.finish(chunks, |n| counts.term(n)), chunks);
     let runs: Vec<(u32, Run, u32)> = used.map(finish).collect();
     entries.push(Prepared::EndOfSlice { chunks: runs.iter().map(|&(class, _, chunks)| (class, chunks)).collect() });
-    Ok(Slice { entries, runs, deaths, unchanged, failed, left_out, bytes_read })
+    Ok(Slice { entries, runs, dying, unchanged, failed, left_out, bytes_read })
 }
 
 /// What the tasks of a slice led to.
@@ -119,7 +119,7 @@ struct Worker<'a> {
     counts: &'a mut TermCounts,
     /// The postings of each access class so far, and how many chunks of the slice have a number in it.
     runs: BTreeMap<u32, (RunBuilder, u32)>,
-    deaths: BTreeMap<i64, Deaths>,
+    dying: Dying,
 }
 
 /// A file's content, parsed and cut, before it is compared with what is stored.
@@ -232,8 +232,10 @@ impl Worker<'_> {
 
     fn delete(&mut self, document_no: i64, reason: Reason, slice: &mut Output) -> Result<()> {
         let Stored { document_no, row, chunks, .. } = self.stored(document_no)?;
-        for chunk in &chunks {
-            self.bury(chunk, &row.title)?;
+        if self.context.checksum && !self.context.store.read(|conn| mend::is_sound(conn, document_no))? {
+            self.dying.are_untold = true;
+        } else {
+            chunks.iter().try_for_each(|chunk| self.bury(chunk, &row.title))?;
         }
         let deletion = PreparedDeletion { document_no, row, chunks, reason };
         slice.entries.push(Prepared::Deletion(Box::new(deletion)));
@@ -361,7 +363,7 @@ impl Worker<'_> {
                 heading_path,
             };
             let fate = match old {
-                Some(old) if stays && doubted.is_some_and(|doubted| doubted.mends(keeps(old, &row))) => {
+                Some(old) if stays && doubted.is_some_and(|doubted| doubted.mends(old, keeps(old, &row))) => {
                     row.chunk_no = old.chunk_no;
                     if row.is_indexed() {
                         self.lexer.numbered_terms(&title, &raw.heading_path, body, self.counts);
@@ -369,7 +371,7 @@ impl Worker<'_> {
                     }
                     Fate::Mended
                 }
-                Some(old) if stays && keeps(old, &row) => {
+                Some(old) if stays && doubted.is_none() && keeps(old, &row) => {
                     row.chunk_no = old.chunk_no;
                     row.token_count = old.token_count;
                     let place = |row: &ChunkRow| (row.chunk_index, row.span, row.unsafe_reason.clone());
@@ -385,6 +387,7 @@ impl Worker<'_> {
                     numbered += 1;
                     match old {
                         None => Fate::Added,
+                        Some(old) if doubted.is_some() => Fate::Reindexed { old: old.chunk_no },
                         Some(old) => {
                             let title = stored.as_ref().map_or("", |stored| &stored.row.title);
                             self.bury(old, title)?;
@@ -397,7 +400,11 @@ impl Worker<'_> {
         }
         self.runs.insert(class, (run, numbered));
         let removed = matcher.rest();
-        for chunk in &removed {
+        if let Some(doubted) = doubted {
+            let fates = prepared.iter().map(|chunk| chunk.fate);
+            self.dying.are_untold |= !removed.is_empty() || !doubted.leaves_postings(fates);
+        }
+        for chunk in removed.iter().filter(|_| doubted.is_none()) {
             self.bury(chunk, stored.as_ref().map_or("", |stored| &stored.row.title))?;
         }
         let mut row = DocumentRow {
@@ -430,6 +437,9 @@ impl Worker<'_> {
                 return Ok(Compared::Same { document_no: *document_no });
             }
             row.revision += u64::from(old.content_hash != hash);
+            if doubted.is_some_and(|doubted| !doubted.record_holds && row.record_hash != old.record_hash) {
+                row.revision = self.context.generation;
+            }
             row.generation_updated = self.context.generation;
         }
         row.record_hash = record::document(&row, prepared.iter().map(|chunk| &chunk.row), &found.rows);
@@ -448,16 +458,10 @@ impl Worker<'_> {
         }
         let text = self.context.store.read(|conn| chunks::text(conn, chunk.chunk_no))?;
         self.lexer.numbered_terms(title, &chunk.headings()?, &text, self.counts);
-        let deaths = self.deaths.entry(classes::class_of(chunk.chunk_no)).or_default();
+        let deaths = self.dying.by_class.entry(classes::class_of(chunk.chunk_no)).or_default();
         deaths.add(chunk.chunk_no, self.counts.length(), self.counts.iter());
         Ok(())
     }
-}
-
-/// Whether the stored row, its number and its postings can stay in a document that keeps its access class.
-fn keeps(old: &ChunkRow, new: &ChunkRow) -> bool {
-    let same = |chunk: &ChunkRow| (chunk.composition, chunk.heading_only, chunk.unsafe_reason.is_some());
-    same(old) == same(new)
 }
 
 enum Compared {

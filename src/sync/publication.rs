@@ -7,12 +7,14 @@ use std::collections::btree_map::Entry;
 use super::apply::{current_failures, is_elsewhere, publishes, unpublished};
 use super::deletion::{Burial, bury_postings};
 use super::keys::Keys;
+use super::mend::Dying;
+use super::reindex::make_postings;
 use super::renamed::LeftBehind;
 use super::spool::{ClassRuns, Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument, RunSpool};
 use super::{Planned, SyncEvent, SyncReport, UnsafeDocument, Work};
 use crate::access;
 use crate::error::{Error, Failure, Result};
-use crate::index::{self, Deaths, NewChunks};
+use crate::index::{self, NewChunks};
 use crate::model::{Digest, DocumentId};
 use crate::store::chunks::{self, ChunkRow};
 use crate::store::classes::{self, ClassChange};
@@ -122,14 +124,24 @@ impl<'a> Publication<'a> {
             return Ok(report);
         }
         self.open()?;
+        let rebuilds = self.rebuilds();
         let Self { number, generation, access, met, touched, changes, left_behind, tally, .. } = self;
         let Some(mut generation) = generation else { return Ok(report) };
         generation.published_at = settings::now();
         settings::write_policy(tx, &planned.policy)?;
         write_failures(tx, number, planned, &work)?;
-        append_segments(tx, planned, number, &met, work.runs, work.deaths)?;
+        // What a rebuild clears needs no counting.
+        let remake = (work.dying.are_untold && !rebuilds).then(|| work.runs.folder().to_owned());
+        if remake.is_some() {
+            number_chunks(tx, &met, &work.runs)?;
+        } else {
+            append_segments(tx, planned, number, &met, work.runs, work.dying)?;
+        }
         for (class_no, change) in touched {
             classes::record(tx, class_no, number, change)?;
+        }
+        if let Some(folder) = remake {
+            make_postings(tx, &folder, &planned.policy.bm25)?;
         }
         remove_sources(tx, planned)?;
         generation.acl_epoch = note_access(&mut report, access, &format!("generation {number}"))?;
@@ -359,13 +371,13 @@ fn append_segments(
     generation: u64,
     met: &BTreeMap<u32, Met>,
     runs: RunSpool,
-    mut deaths: BTreeMap<i64, Deaths>,
+    dying: Dying,
 ) -> Result<()> {
+    let mut deaths = dying.by_class;
     let mut writer = PostingWriter::new(tx)?;
     let policy = &planned.policy.bm25;
     for (class, ClassRuns { runs, chunks }) in runs.into_readers()? {
-        let class_no = met.get(&class).map(|met| met.class_no);
-        let class_no = class_no.ok_or_else(|| Error::Damaged { detail: "a run has chunks of no document".into() })?;
+        let class_no = class_of_run(met, class)?;
         let first_chunk = classes::next_chunk(tx, class_no)?;
         let new = NewChunks { class_no, generation: generation.cast_signed(), first_chunk, chunks };
         let deaths = deaths.remove(&class_no).unwrap_or_default();
@@ -376,6 +388,16 @@ fn append_segments(
         bury_postings(tx, &mut writer, class_no, generation, &deaths, policy)?;
     }
     Ok(())
+}
+
+/// Takes the numbers of the new chunks, whose postings are made with those of all others.
+fn number_chunks(tx: &Connection, met: &BTreeMap<u32, Met>, runs: &RunSpool) -> Result<()> {
+    runs.chunks().try_for_each(|(class, chunks)| classes::advance(tx, class_of_run(met, class)?, chunks))
+}
+
+fn class_of_run(met: &BTreeMap<u32, Met>, class: u32) -> Result<i64> {
+    let class_no = met.get(&class).map(|met| met.class_no);
+    class_no.ok_or_else(|| Error::Damaged { detail: "a run has chunks of no document".into() })
 }
 
 /// Ends the update of the access rules, and says what came of it; returns the epoch.

@@ -15,6 +15,7 @@ use crate::access;
 use crate::error::{Error, Result};
 use crate::index::{self, Deaths, NewChunks, RunBuilder, RunReader};
 use crate::lexicon::{Lexer, TermCounts};
+use crate::model::Bm25Policy;
 use crate::search::check_policy;
 use crate::store::postings::PostingWriter;
 use crate::store::{Connection, chunks, classes, documents, generations, integrity};
@@ -34,6 +35,15 @@ pub(crate) fn reindex(tx: &Connection, folder: &Path) -> Result<u64> {
     check_policy(&policy, None)?;
     // Rules that are what they come from stay, and so does the epoch.
     access::Update::begin(tx, None)?.finish("the rules of access were made again")?;
+    make_postings(tx, folder, &policy.bm25)
+}
+
+/// Makes the postings of every class again; returns how many chunks have some. Runs that are too many for memory wait in an
+/// unnamed file in `folder`.
+///
+/// # Errors
+/// [`Error::Refused`] with `documents_damaged` as for [`reindex`].
+pub(super) fn make_postings(tx: &Connection, folder: &Path, policy: &Bm25Policy) -> Result<u64> {
     let mut writer = PostingWriter::new(tx)?;
     index::clear(&mut writer)?;
     let mut indexed = 0;
@@ -45,9 +55,9 @@ pub(crate) fn reindex(tx: &Connection, folder: &Path) -> Result<u64> {
             return Err(Error::Damaged { detail: format!("access class {class_no} has chunks with foreign numbers") });
         }
         let generation = newest_generation(tx, class_no)?;
-        let runs = runs(tx, folder, &chunk_numbers, end)?;
+        let runs = runs(tx, folder, &chunk_numbers)?;
         let new = NewChunks { class_no, generation, first_chunk, chunks: runs.chunks };
-        index::append_segment(&mut writer, new, runs.runs, &Deaths::default(), &policy.bm25)?;
+        index::append_segment(&mut writer, new, runs.runs, &Deaths::default(), policy)?;
         indexed += chunk_numbers.len() as u64;
     }
     Ok(indexed)
@@ -75,7 +85,9 @@ fn indexed_chunks(tx: &Connection) -> Result<BTreeMap<i64, Vec<i64>>> {
                     "nothing can be made of {} ({}): its rows do not have their hashes; nothing was changed",
                     document.path, document.source_id
                 ),
-                hint: "run `ragdb sync --checksum` first, which makes the rows again from the source files".into(),
+                hint: "run `ragdb sync --checksum` of all sources first, which makes the rows again from the files; a file \
+                       that can't be read has to be mended or removed"
+                    .into(),
             });
         }
         let rows = chunks::of_document(tx, number)?;
@@ -89,14 +101,15 @@ fn indexed_chunks(tx: &Connection) -> Result<BTreeMap<i64, Vec<i64>>> {
     Ok(by_class)
 }
 
-/// The postings of these chunks of one class, in runs that together reach from the first of them up to `end`.
-fn runs(tx: &Connection, folder: &Path, chunk_numbers: &[i64], end: i64) -> Result<ClassRuns<RunReader<Section>>> {
+/// The postings of these chunks of one class, in runs that together reach from the first of them to the last: what
+/// the class numbers next may be damaged, and takes no memory.
+fn runs(tx: &Connection, folder: &Path, chunk_numbers: &[i64]) -> Result<ClassRuns<RunReader<Section>>> {
     let mut spool = RunSpool::new(folder);
     let (mut lexer, mut counts) = (Lexer::new(), TermCounts::for_many());
     let mut rest = chunk_numbers;
     while let Some(&first) = rest.first() {
         counts.forget_if_many();
-        let (mut run, mut bytes) = (RunBuilder::new(), 0);
+        let (mut run, mut bytes, mut end) = (RunBuilder::new(), 0, first);
         while let Some((&chunk_no, others)) = rest.split_first()
             && bytes < RUN_BYTES
         {
@@ -104,7 +117,7 @@ fn runs(tx: &Connection, folder: &Path, chunk_numbers: &[i64], end: i64) -> Resu
             let title = documents::by_number(tx, document_no)?.title;
             lexer.numbered_terms(&title, &row.headings()?, &text, &mut counts);
             run.add(place(first..chunk_no)?, counts.length(), counts.numbered());
-            (bytes, rest) = (bytes + text.len(), others);
+            (bytes, rest, end) = (bytes + text.len(), others, chunk_no + 1);
         }
         let chunks = place(first..rest.first().copied().unwrap_or(end))?;
         spool.push(0, &run.finish(chunks, |number| counts.term(number)), chunks)?;

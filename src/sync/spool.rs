@@ -222,6 +222,16 @@ impl RunSpool {
         Self { folder: folder.to_owned(), in_memory: 0, file: None, written: 0, classes: BTreeMap::new() }
     }
 
+    /// Where it overflows to.
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// How many chunks the runs of each class have.
+    pub(super) fn chunks(&self) -> impl Iterator<Item = (u32, u32)> {
+        self.classes.iter().map(|(&class, runs)| (class, runs.chunks))
+    }
+
     /// Adds the run of a class in the next slice, which has `chunks` new chunks of it.
     pub(super) fn push(&mut self, class: u32, run: &Run, chunks: u32) -> Result<()> {
         let bytes = run.as_bytes();

@@ -180,6 +180,78 @@ fn the_command_line_says_what_is_damaged_and_what_mends_it() {
     assert_eq!(project.run(&["check", "--deep"]).code, 0);
 }
 
+const KEYS: &str = "guide/keys.md";
+const A_LONGER_TEXT: &str = "UPDATE chunk_rows SET text = replace(text, 'opens', 'opens and shuts and bolts')";
+
+/// A document is damaged, and then its file changes or goes: nothing stored says any more what was indexed.
+#[rstest]
+fn a_damaged_document_whose_file_changed_or_is_gone_is_mended(
+    #[values(A_TEXT, A_LONGER_TEXT, FORGED_TITLE)] damage: &str,
+    #[values(Some("# Keys\n\nA key turns.\n\n## Losing a key\n\nReport it.\n"), None)] edited: Option<&str>,
+) {
+    let (world, sound) = (history(), history());
+    spoil(&world, damage);
+    for world in [&world, &sound] {
+        match edited {
+            Some(text) => world.write(KEYS, text),
+            None => world.remove(KEYS),
+        }
+        mend(world, Damage::Documents, b"");
+        assert_sound(&world.store());
+    }
+    assert_eq!(kinds(&checked(&world)), []);
+    for query in ["open", "shut", "bolt", "turn", "forged"].iter().chain(&QUERIES) {
+        assert_eq!(answer(&world.store(), query, None), answer(&sound.store(), query, None), "{query}");
+    }
+}
+
+#[rstest]
+#[case::proved_by_the_file(FORGED_TITLE, 2)]
+#[case::in_the_record_that_holds(A_TEXT, 2)]
+#[case::known_by_nothing("UPDATE documents SET revision = 9 WHERE path = 'guide/keys.md'", 4)]
+fn a_revision_is_kept_only_where_a_hash_vouches_for_it(#[case] sql: &str, #[case] revision: u64) {
+    let world = history();
+    spoil(&world, sql);
+    mend(&world, Damage::Documents, b"");
+    let found = rows(&world.store(), "SELECT revision FROM documents WHERE path = 'guide/keys.md'");
+    assert_eq!(found, [[revision.to_string()]]);
+    assert_sound(&world.store());
+}
+
+#[rstest]
+#[case::of_a_chunk(&format!("UPDATE chunk_rows SET generation_added = 2 {OF_KEYS}"))]
+#[case::of_a_document("UPDATE documents SET generation_added = 2 WHERE path = 'guide/keys.md'")]
+fn when_something_came_is_not_vouched_for(#[case] sql: &str) {
+    let world = history();
+    spoil(&world, sql);
+    mend(&world, Damage::Documents, b"");
+    assert_eq!(kinds(&checked(&world)), [Damage::History]);
+}
+
+#[test]
+fn a_rebuild_takes_no_memory_for_numbers_that_are_not_used() {
+    let world = history();
+    spoil(&world, "UPDATE acl_classes SET next_chunk = 4294967295");
+    world.store().optimize(&OptimizeRequest { rebuild: true }).unwrap();
+    let widths = rows(&world.store(), "SELECT max(chunks) < 1000 FROM segments");
+    assert_eq!(widths, [["1"]]);
+    assert_sound(&world.store());
+}
+
+#[test]
+fn a_rebuild_leaves_the_indexes_of_others_alone() {
+    let world = history();
+    // It can't be made again: what it says now is the same for all documents.
+    spoil(
+        &world,
+        "CREATE UNIQUE INDEX foreign_one ON documents (document_no);; UPDATE sqlite_schema SET sql = \
+         'CREATE UNIQUE INDEX foreign_one ON documents (abs(document_no * 0))' WHERE name = 'foreign_one'",
+    );
+    let bare = Connection::open(world.db()).unwrap().execute_batch("REINDEX").unwrap_err();
+    assert!(bare.to_string().contains("UNIQUE"), "{bare}");
+    world.store().optimize(&OptimizeRequest { rebuild: true }).unwrap();
+}
+
 /// All that a rebuild must leave as it is.
 fn kept(store: &Store) -> Vec<Vec<Vec<String>>> {
     let tables = [
