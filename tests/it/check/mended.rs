@@ -187,7 +187,12 @@ const A_LONGER_TEXT: &str = "UPDATE chunk_rows SET text = replace(text, 'opens',
 #[rstest]
 fn a_damaged_document_whose_file_changed_or_is_gone_is_mended(
     #[values(A_TEXT, A_LONGER_TEXT, FORGED_TITLE)] damage: &str,
-    #[values(Some("# Keys\n\nA key turns.\n\n## Losing a key\n\nReport it.\n"), None)] edited: Option<&str>,
+    #[values(
+        Some("# Keys\n\nA key turns.\n\n## Losing a key\n\nReport it.\n"),
+        Some("---\ntitle: Locks\n---\n# Keys\n\nA key opens the store.\n\n## Losing a key\n\nReport it.\n"),
+        None
+    )]
+    edited: Option<&str>,
 ) {
     let (world, sound) = (history(), history());
     spoil(&world, damage);
