@@ -126,7 +126,7 @@ impl Store {
 
     /// What reads the files of a source, or the refusal to open its folder.
     pub(crate) fn reader_of(&self, source: &SourceRow) -> Result<SourceReader> {
-        let folder = self.path().parent().unwrap_or(std::path::Path::new("/"));
+        let folder = self.folder();
         stored_root(folder, source).and_then(|root| SourceReader::open(&root, ".", MAX_FILE_BYTES))
     }
 }

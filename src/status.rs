@@ -71,7 +71,7 @@ pub struct OptimizeRequest {
 pub struct OptimizeReport {
     /// Segments before.
     pub segments_before: u64,
-    /// Segments after: one, or none in a store without documents.
+    /// Segments after: one for each access class with documents.
     pub segments_after: u64,
     /// How many chunks were indexed again, where that was asked for.
     pub rebuilt_chunks: Option<u64>,
@@ -134,8 +134,7 @@ impl Store {
         self.finish_purge()?;
         let rebuilt_chunks = self.write(|tx| {
             if request.rebuild {
-                let folder = self.path().parent().unwrap_or(std::path::Path::new("/"));
-                return reindex(tx, folder).map(Some);
+                return reindex(tx, self.folder()).map(Some);
             }
             if let Some(policy) = settings::policy(tx)? {
                 index::optimize(&mut PostingWriter::new(tx)?, &policy.bm25)?;

@@ -145,7 +145,8 @@ impl Store {
     ///
     /// # Errors
     /// [`Error::Refused`] where a guard stops it, or where the log is at its limit and somebody reads an old state
-    /// (`log_is_held`); [`Error::SyncFailed`] where files failed and [`SyncRequest::keep_going`] is not set. Nothing is published then, and the store is as it was.
+    /// (`log_is_held`); [`Error::SyncFailed`] where files failed and [`SyncRequest::keep_going`] is not set. Nothing is
+    /// published then, and the store is as it was.
     pub fn sync(&self, request: &SyncRequest) -> Result<SyncReport> {
         self.require_writable()?;
         let begun = Instant::now();
@@ -355,7 +356,7 @@ impl Store {
             checksum: planned.checksum,
             started: planned.started,
         };
-        let folder = self.path().parent().unwrap_or(std::path::Path::new("/"));
+        let folder = self.folder();
         let mut work = Work {
             spool: Spool::new(folder),
             runs: RunSpool::new(folder),

@@ -36,7 +36,7 @@ impl Store {
     /// gone, are new or can't be read, and sources whose folder can't be read, can't be compared.
     pub(super) fn compare_rebuilt(&self) -> Result<Check> {
         let mut findings = Findings::new("rebuild", "documents", Damage::Forged);
-        let folder = self.path().parent().unwrap_or(std::path::Path::new("/"));
+        let folder = self.folder();
         let (policy, rows) = self.read(|conn| Ok((settings::policy(conn)?, sources::all(conn)?)))?;
         let Some(policy) = policy else { return Ok(findings.into_check()) };
         let scratch = tempfile::Builder::new()

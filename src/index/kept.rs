@@ -149,15 +149,21 @@ impl KeptSegment {
         true
     }
 
-    /// Keeps what was read of a term, and its blocks as they are read.
+    /// Keeps what was read of a term, and its blocks as they are read. Where it is kept already, that stays, with the
+    /// blocks that were read.
     ///
     /// # Errors
     /// As [`List::new`].
     pub(super) fn keep(&self, segment: &SegmentRow, term: &str, row: Option<TermRow>) -> Result<Option<Arc<List>>> {
+        let mut terms = lock(&self.terms);
+        if let Some(kept) = terms.get_mut(term) {
+            kept.used = true;
+            return Ok(kept.list.clone());
+        }
         let list = row.map(|row| List::keeping(segment, row, Arc::clone(&self.bytes)).map(Arc::new)).transpose()?;
         let kept = KeptTerm { list: list.clone(), used: true };
         self.bytes.fetch_add(kept.bytes(term), Ordering::Relaxed);
-        lock(&self.terms).insert(term.into(), kept);
+        terms.insert(term.into(), kept);
         Ok(list)
     }
 }

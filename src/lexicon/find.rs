@@ -56,9 +56,7 @@ impl Wanted {
         self.short[usize::from(first)]
             || word.first_chunk().is_some_and(|start| self.starts.binary_search(start).is_ok())
     }
-}
 
-impl Wanted {
     /// The stretches of a text between white space, each with the white space before it, in which a word can be one of
     /// the terms. A term of ASCII starts as a word does, or a part of a word: behind another character than a lower-case
     /// letter, or with another one than that.

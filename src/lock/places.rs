@@ -49,7 +49,7 @@ impl<'a> Places<'a> {
         conn: &'a Connection,
         scope: &'a Scope,
     ) -> Result<Self> {
-        let folder = store.path().parent().unwrap_or(Path::new("/")).to_owned();
+        let folder = store.folder().to_owned();
         let seen = Visible::new(conn, scope)?;
         let mut rows = HashMap::new();
         let mut sources = Vec::new();

@@ -196,16 +196,13 @@ pub(super) fn probe(path: &Path) -> Result<Header> {
     // A checkpoint that is under way, or was when its process died, writes the page count before the pages: the log makes
     // up for it. A file that is too short and has no log was cut; or a checkpoint ended just now, and perhaps another
     // one begins: it is looked at again before that is believed.
-    let mut header = read(false);
-    for _ in 0..LOOKS {
-        if !header.as_ref().is_err_and(is_corrupt) {
-            break;
+    let (mut header, mut looks) = (read(false), 0);
+    while looks < LOOKS && header.as_ref().is_err_and(is_corrupt) {
+        if looks > 0 {
+            std::thread::sleep(BETWEEN_LOOKS);
         }
         header = read(has_log(path));
-        if header.is_err() {
-            std::thread::sleep(BETWEEN_LOOKS);
-            header = read(false);
-        }
+        looks += 1;
     }
     match header {
         Ok(header) => Ok(header),

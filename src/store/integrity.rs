@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
-use super::migrate;
 use crate::error::Result;
 
 /// The tables that are made from chunks and documents alone: see [`super::postings`].
@@ -71,34 +70,24 @@ pub(crate) struct Schema {
 
 /// Compares the schema of a file, object by object.
 pub(crate) fn schema(conn: &Connection) -> Result<Schema> {
-    let mut fresh = Connection::open_in_memory()?;
-    migrate::apply(&mut fresh)?;
-    let (wanted, found) = (objects(&fresh)?, objects(conn)?);
+    let (wanted, found) = (known(), objects(conn)?);
     let mut faults = Vec::new();
     for (name, sql) in &wanted {
-        match found.get(name) {
+        match found.get(*name) {
             None => faults.push(format!("{name} is missing")),
             Some(other) if other != sql => faults.push(format!("{name} is not as migrations make it")),
             Some(_) => {}
         }
     }
-    let foreign = found.keys().filter(|name| !wanted.contains_key(*name)).map(|name| format!("{name} is foreign"));
+    let foreign = found.keys().filter(|name| !wanted.contains_key(name.as_str()));
+    let foreign = foreign.map(|name| format!("{name} is foreign"));
     Ok(Schema { count: wanted.len() as u64, faults, foreign: foreign.collect() })
 }
 
 /// What is wrong with the schema, so that nothing can be read as it is meant: a view in place of a table, which may never
 /// end, a table with other columns. What others added is left alone: nothing uses it, and triggers never run.
 pub(crate) fn fault(conn: &Connection) -> Result<Option<String>> {
-    let mut wanted = known();
-    let mut statement = conn.prepare("SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let (name, sql): (String, String) = (row.get(0)?, row.get(1)?);
-        if wanted.remove(name.as_str()).is_some_and(|wanted| wanted != sql) {
-            return Ok(Some(format!("{name} is not as migrations make it")));
-        }
-    }
-    Ok(wanted.keys().next().map(|name| format!("{name} is missing")))
+    Ok(schema(conn)?.faults.into_iter().next())
 }
 
 /// Kind and name of all that migrations make, with its SQL.
@@ -117,6 +106,7 @@ fn objects(conn: &Connection) -> Result<BTreeMap<String, String>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::migrate;
     use super::*;
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use super::connect::{self, Access, BUSY_TIMEOUT, own_files};
+use super::connect::{BUSY_TIMEOUT, own_files};
 use super::{Connection, Store, migrate};
 use crate::error::{Error, Result};
 
@@ -51,14 +51,14 @@ impl Store {
 
     /// Whether somebody writes at this moment.
     fn is_written(&self) -> Result<bool> {
-        let _guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
-        let conn = connect::open(&self.path, Access::Write)?;
-        conn.busy_timeout(Duration::ZERO)?;
-        match conn.execute_batch("BEGIN IMMEDIATE; ROLLBACK") {
-            Ok(()) => Ok(false),
-            Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => Ok(true),
-            Err(error) => self.located(Err(error.into())),
-        }
+        self.apart(|conn| {
+            conn.busy_timeout(Duration::ZERO)?;
+            match conn.execute_batch("BEGIN IMMEDIATE; ROLLBACK") {
+                Ok(()) => Ok(false),
+                Err(error) if is_busy(&error) => Ok(true),
+                Err(error) => Err(error.into()),
+            }
+        })
     }
 
     /// Moves the log into the file and empties it, without waiting for anybody; false where somebody reads it.
@@ -68,10 +68,10 @@ impl Store {
 
     /// Moves the log into the file and empties it; false where somebody reads it for longer than `patience`.
     fn move_log(&self, patience: Duration) -> Result<bool> {
-        let _guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
-        let conn = connect::open(&self.path, Access::Write)?;
-        conn.busy_timeout(patience)?;
-        self.located(truncate_log(&conn))
+        self.apart(|conn| {
+            conn.busy_timeout(patience)?;
+            truncate_log(conn)
+        })
     }
 
     /// Whether what is written now can be moved out of the log: nobody reads an older state for longer than one waits.
@@ -104,9 +104,13 @@ impl Store {
 pub(super) fn truncate_log(conn: &Connection) -> Result<bool> {
     match conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, bool>(0)) {
         Ok(busy) => Ok(!busy),
-        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy) => Ok(false),
+        Err(error) if is_busy(&error) => Ok(false),
         Err(error) => Err(error.into()),
     }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
 }
 
 /// Whether there is anything in the write-ahead log of the store at `path`.

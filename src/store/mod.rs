@@ -218,6 +218,11 @@ impl Store {
         kept.downcast_ref().expect("one type is kept")
     }
 
+    /// The folder of the file.
+    pub(crate) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("/"))
+    }
+
     /// Runs `work` on one snapshot: all that it reads belongs to one published generation.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.require_schema()?;
@@ -291,12 +296,19 @@ impl Store {
 
     /// Rewrites the file without its free pages and empties the log; false where another process still reads the log.
     pub(crate) fn vacuum(&self) -> Result<bool> {
-        // VACUUM attaches a database of its own, which the settings of an ordinary connection forbid.
+        self.apart(|conn| {
+            // VACUUM attaches a database of its own, which the settings of an ordinary connection forbid.
+            conn.set_limit(rusqlite::limits::Limit::SQLITE_LIMIT_ATTACHED, 1)?;
+            conn.execute_batch("VACUUM")?;
+            log::truncate_log(conn)
+        })
+    }
+
+    /// Runs `work` on a connection of its own, with settings of its own, while this store's writer rests.
+    fn apart<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let _guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
         let conn = connect::open(&self.path, Access::Write)?;
-        conn.set_limit(rusqlite::limits::Limit::SQLITE_LIMIT_ATTACHED, 1)?;
-        self.located(conn.execute_batch("VACUUM").map_err(Error::from))?;
-        self.located(log::truncate_log(&conn))
+        self.located(work(&conn))
     }
 
     /// The schema may have moved on since the file was opened.

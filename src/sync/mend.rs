@@ -55,39 +55,39 @@ impl Dying {
     }
 }
 
+/// What of a document's rows does not have its hash.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// The rows together.
+    Record,
+    /// A chunk's text, or the headings above it; or its number is not one of the document's class.
+    Chunk,
+}
+
 /// Looks whether a stored document is to be doubted.
 pub(super) fn doubted(store: &Store, stored: &StoredDocument, same_file: bool) -> Result<Option<Doubted>> {
-    let StoredDocument { document_no, class_no, .. } = *stored;
-    store.read(|conn| {
-        let record_holds = record_holds(conn, document_no)?;
-        let is_sound = record_holds && texts_hold(conn, document_no)?;
-        Ok((!is_sound).then_some(Doubted { same_file, record_holds, class_no }))
-    })
+    let fault = store.read(|conn| fault(conn, stored.document_no))?;
+    let doubted = |fault| Doubted { same_file, record_holds: fault == Fault::Chunk, class_no: stored.class_no };
+    Ok(fault.map(doubted))
 }
 
 /// Whether the rows of a document have their hashes, and its chunks the numbers of its access class.
 pub(super) fn is_sound(conn: &Connection, document_no: i64) -> Result<bool> {
-    Ok(record_holds(conn, document_no)? && texts_hold(conn, document_no)?)
+    Ok(fault(conn, document_no)?.is_none())
 }
 
-fn record_holds(conn: &Connection, document_no: i64) -> Result<bool> {
+fn fault(conn: &Connection, document_no: i64) -> Result<Option<Fault>> {
     let document = documents::by_number(conn, document_no)?;
     let rows = chunks::of_document(conn, document_no)?;
     let marks = findings::of_document(conn, document_no)?;
-    Ok(record::document(&document, &rows, &marks) == document.record_hash)
-}
-
-fn texts_hold(conn: &Connection, document_no: i64) -> Result<bool> {
-    let document = documents::by_number(conn, document_no)?;
-    let rows = chunks::of_document(conn, document_no)?;
-    let is_sound = |row: &ChunkRow| -> Result<bool> {
-        let text = chunks::text(conn, row.chunk_no)?;
-        Ok(classes::class_of(row.chunk_no) == document.class_no && record::fits(row, &document.title, &text))
-    };
+    if record::document(&document, &rows, &marks) != document.record_hash {
+        return Ok(Some(Fault::Record));
+    }
     for row in &rows {
-        if !is_sound(row)? {
-            return Ok(false);
+        let text = chunks::text(conn, row.chunk_no)?;
+        if classes::class_of(row.chunk_no) != document.class_no || !record::fits(row, &document.title, &text) {
+            return Ok(Some(Fault::Chunk));
         }
     }
-    Ok(true)
+    Ok(None)
 }

@@ -245,7 +245,7 @@ impl Store {
             }
             None => return Err(misfit("it has no generation".into())),
         }
-        let folder = self.path().parent().unwrap_or(Path::new("/")).to_owned();
+        let folder = self.folder().to_owned();
         let (mut planned, live) = self.read(|conn| {
             let policy = settings::policy(conn)?;
             let policy = policy.ok_or_else(|| Error::Damaged { detail: "a generation has no policy".into() })?;
