@@ -13,7 +13,8 @@ mod replay;
 mod syscalls;
 
 use std::path::PathBuf;
-use std::process::Command;
+
+use crate::support::{said, this_program};
 
 /// Says to a copy of this program how much it is to do.
 const CHILD: &str = "RAGDB_TEST_CHILD";
@@ -34,15 +35,14 @@ fn asked() -> Option<(Form, String)> {
 
 /// Runs one of this program's ignored tests in a process of its own; gives the line with its outcome.
 fn run_child(test: &str, form: Form, what: &str) -> String {
-    let program = std::env::current_exe().expect("this program");
     let name = format!("faults::{test}");
     let form = if form == Form::Long { "long" } else { "short" };
-    let output = Command::new(program)
+    let output = this_program()
         .args([name.as_str(), "--exact", "--ignored", "--nocapture", "--test-threads=1"])
         .env(CHILD, format!("{form} {what}"))
         .output()
         .expect("the program starts");
-    let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let said = said(&output);
     let outcome = said.lines().find_map(|line| Some(line.split_once("outcome: ")?.1.to_owned()));
     match outcome {
         Some(outcome) if output.status.success() => outcome,

@@ -9,10 +9,11 @@ mod names;
 mod quotes;
 mod stale;
 
-use std::process::{Command, Output};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use ragdb::Sabotage;
+
+use crate::support::{said, this_program};
 
 /// Says to a test, run as a process of its own, what to break first.
 const SABOTAGE: &str = "RAGDB_TEST_SABOTAGE";
@@ -35,16 +36,6 @@ pub fn assert_noticed(sabotage: Sabotage, test: &str, words: &str) {
     let output = output.expect("this program starts");
     let said = said(&output);
     assert!(!output.status.success() && said.contains("1 failed") && said.contains(words), "not noticed: {said}");
-}
-
-/// This program, to run one test of it in another process.
-pub fn this_program() -> Command {
-    Command::new(std::env::current_exe().expect("this program has a path"))
-}
-
-/// All that a program printed.
-pub fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
 }
 
 /// Runs `action` as a user whom permissions hold for: Linux lets one thread, and those that it starts, change its user.

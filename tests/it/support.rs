@@ -123,6 +123,16 @@ impl Run {
     }
 }
 
+/// This program, to run one test of it in another process.
+pub fn this_program() -> Command {
+    Command::new(std::env::current_exe().expect("this program has a path"))
+}
+
+/// All that a program printed.
+pub fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&[output.stdout.as_slice(), &output.stderr].concat()).into_owned()
+}
+
 /// A file of this repository.
 pub fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -11,6 +11,7 @@ use std::thread;
 use ragdb::{Error, Principal, Sabotage, SearchRequest, Store, SyncRequest, SyncSources};
 
 use super::{CHILD, Form, asked, run_child};
+use crate::support::this_program;
 use crate::world::{World, rows};
 
 /// Each writer has a source of its own, of so many documents, all of which say the same number.
@@ -106,7 +107,7 @@ fn child_reads() {
 }
 
 fn reading_process(db: &Path) -> Child {
-    Command::new(std::env::current_exe().expect("this program"))
+    this_program()
         .args(["faults::readers::child_reads", "--exact", "--ignored", "--nocapture"])
         .env(CHILD, format!("short {}", db.display()))
         .stdout(Stdio::piped())

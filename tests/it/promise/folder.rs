@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use ragdb::{Principal, Sabotage, SearchRequest, Store, SyncRequest};
 
-use super::{Stop, as_nobody, assert_noticed, break_what_is_asked, said, this_program};
+use super::{Stop, as_nobody, assert_noticed, break_what_is_asked};
+use crate::support::{said, this_program};
 use crate::world::{World, value};
 
 const FILES: usize = 200;

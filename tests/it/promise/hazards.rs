@@ -15,8 +15,8 @@ use ragdb::{
 use rstest::rstest;
 use rusqlite::Connection;
 
-use super::{PLACE, said, this_program};
-use crate::support::Project;
+use super::PLACE;
+use crate::support::{Project, said, this_program};
 use crate::world::{World, value};
 
 #[test]

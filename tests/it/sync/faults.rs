@@ -1,4 +1,4 @@
-//! A sync that can't finish: the disk takes no more, files may not be read, the store lies among the documents.
+//! A sync that can't finish: the disk takes no more, files may not be read, the process is killed.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -7,6 +7,7 @@ use std::process::{Command, Output};
 
 use ragdb::{CheckRequest, CiteStatus, Principal, Store, SyncEvent, SyncProgress, SyncRequest, SyncSources};
 
+use crate::support::said;
 use crate::world::{Content, World, rows, value};
 
 /// Names the folder in which a copy of this test program is to work.
@@ -18,10 +19,6 @@ fn run_child(wrapper: &[&str], test: &str, folder: &Path) -> Output {
     let mut command = Command::new(wrapper[0]);
     command.args(&wrapper[1..]).arg(program).args([test, "--exact", "--ignored", "--nocapture", "--test-threads=1"]);
     command.env(CHILD, folder).output().expect("the program starts")
-}
-
-fn text(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
 }
 
 #[test]
@@ -49,7 +46,7 @@ fn a_sync_that_runs_out_of_space_changes_nothing_and_the_retry_takes_the_next_nu
         // A write beyond the limit fails as it does on a full disk. The signal that would end the process is ignored.
         let limit = format!("trap '' XFSZ; ulimit -f {}; exec \"$0\" \"$@\"", kilobytes * 2);
         let output = run_child(&["sh", "-c", &limit], "sync::faults::child_syncs_with_little_space", world.path());
-        let said = text(&output);
+        let said = said(&output);
         assert!(output.status.success() && said.contains("outcome:"), "{kilobytes} kB: {said}");
         assert!(!said.contains("outcome: published") || kilobytes * 1024 > size, "{kilobytes} kB: {said}");
         let store = world.store();
@@ -137,7 +134,7 @@ fn what_may_not_be_read_is_never_deleted() {
         .env(CHILD, "any")
         .output()
         .expect("the program starts");
-    assert!(output.status.success() && text(&output).contains("outcome: all of it"), "{}", text(&output));
+    assert!(output.status.success() && said(&output).contains("outcome: all of it"), "{}", said(&output));
 }
 
 /// Ends this process as a crash does, when a sync comes to the event whose name begins so.
@@ -173,7 +170,7 @@ fn a_first_sync_that_is_killed_leaves_a_store_without_a_generation() {
     for event in ["Reading", "Read {", "Writing", "Publishing"] {
         fs::write(world.path().join("event"), event).unwrap();
         let output = run_child(&["env"], "sync::faults::child_dies_in_its_first_sync", world.path());
-        assert!(!output.status.success() && !text(&output).contains("outcome"), "{event}: {}", text(&output));
+        assert!(!output.status.success() && !said(&output).contains("outcome"), "{event}: {}", said(&output));
         assert_unpublished(&Store::open_read_only(world.db()).unwrap());
     }
     assert_eq!(world.sync().generation, Some(1));
