@@ -74,6 +74,7 @@ impl Built {
         std::fs::remove_file(folder.join("gone.md")).expect("the file is there");
         self.sync();
         let store = self.store();
+        store.grant(&AclChange::user("zz-guard", "guard").expect("a change")).expect("it is granted");
         for number in 0..12 {
             let other = Principal::new("", format!("guard {number}")).expect("a name");
             let run = store.context(&other, &ContextRequest::new("rotate key")).expect("evidence").manifest;
