@@ -639,13 +639,13 @@ CREATE TABLE acl_classes (
   document_id TEXT CHECK (length(document_id) = 32),  -- the document with acts of its own
   tenant TEXT NOT NULL,  -- whose it is; empty where its source names none
   visibility TEXT NOT NULL CHECK (visibility IN ('public', 'internal', 'private')),  -- what came of source and document
-  groups TEXT CHECK (json_valid(groups)),  -- the groups that may read it; NULL where groups do not matter
   scope TEXT,  -- the source's label
   valid_from TEXT,  -- the first moment at which it may be read, RFC 3339
   valid_until TEXT,  -- the first moment at which it may not be read any more
   notes TEXT NOT NULL CHECK (json_valid(notes)),  -- what was narrowed, and why: a JSON array
   next_chunk INTEGER NOT NULL CHECK (next_chunk BETWEEN 0 AND 4294967296),  -- the next chunk's number in the class
-  digest TEXT NOT NULL CHECK (length(digest) = 64)  -- SHA-256 over what generations did to it, one after the other
+  digest TEXT NOT NULL CHECK (length(digest) = 64),  -- SHA-256 over what generations did to it, one after the other
+  groups TEXT CHECK (groups IS NULL OR json_valid(groups))  -- the groups that may read it; NULL where groups do not matter
 ) STRICT;
 
 -- Whom the rule of a class lets in. `deny` is stronger than `allow`.
@@ -718,7 +718,8 @@ CREATE TABLE cache (
   kind TEXT NOT NULL CHECK (kind IN ('evidence', 'answer')),  -- what is kept
   run_id TEXT NOT NULL REFERENCES runs (run_id),  -- its run
   answer_id TEXT REFERENCES answers (answer_id),  -- its answer
-  attempts TEXT CHECK (json_valid(attempts)),  -- of an answer: how many attempts, and what was dropped or unreadable
+  -- attempts: of an answer: how many attempts, and what was dropped or unreadable
+  attempts TEXT CHECK (attempts IS NULL OR json_valid(attempts)),
   events INTEGER NOT NULL CHECK (events >= 0),  -- how many events the run had; those after them are not part of it
   valid_until TEXT,  -- the next moment at which another document becomes or is no longer valid
   created_at TEXT NOT NULL,  -- UTC, RFC 3339
@@ -748,3 +749,53 @@ SELECT
   c.notes
 FROM acl_classes c
 LEFT JOIN acl_members m USING (class_no);
+
+-- An embedding model whose vectors are stored. Those of two profiles are never compared.
+CREATE TABLE embedding_profiles (
+  profile_no INTEGER PRIMARY KEY,  -- internal number
+  profile_digest TEXT NOT NULL UNIQUE CHECK (length(profile_digest) = 64),  -- SHA-256 over the five facts below
+  model TEXT NOT NULL,  -- the model's name
+  version TEXT NOT NULL,  -- which of it: a digest of its weights, a revision
+  dimensions INTEGER NOT NULL CHECK (dimensions BETWEEN 1 AND 8192),  -- how many numbers a vector has
+  normalised INTEGER NOT NULL CHECK (normalised IN (0, 1)),  -- 1: each vector has length 1
+  composition TEXT NOT NULL,  -- what of a chunk is embedded
+  -- state: ready: searches use it. filling: made beside the ready one, which it replaces once no chunk is without a vector
+  state TEXT NOT NULL CHECK (state IN ('filling', 'ready')),
+  created_at TEXT NOT NULL  -- UTC, RFC 3339
+) STRICT;
+
+-- How many vectors of a profile there are for the chunks of an access class.
+CREATE TABLE embedding_sets (
+  profile_no INTEGER NOT NULL REFERENCES embedding_profiles (profile_no),  -- the profile
+  class_no INTEGER NOT NULL REFERENCES acl_classes (class_no),  -- the access class
+  vectors INTEGER NOT NULL CHECK (vectors >= 0),  -- how many
+  stamp INTEGER NOT NULL,  -- another random number after each change
+  PRIMARY KEY (profile_no, class_no)
+) STRICT, WITHOUT ROWID;
+
+-- The vector of a chunk.
+CREATE TABLE embeddings (
+  embedding_no INTEGER PRIMARY KEY,  -- internal number
+  profile_no INTEGER NOT NULL REFERENCES embedding_profiles (profile_no),  -- the model
+  chunk_no INTEGER NOT NULL,  -- the chunk; -1 less it inside the transaction in which it goes, and never outside
+  composition_digest BLOB NOT NULL CHECK (length(composition_digest) = 16),  -- of what was embedded: as in chunk_rows
+  vector BLOB NOT NULL  -- little-endian numbers of four bytes each, as sqlite-vec reads them
+) STRICT;
+CREATE UNIQUE INDEX embeddings_by_chunk ON embeddings (profile_no, chunk_no);
+CREATE INDEX embeddings_by_composition ON embeddings (composition_digest);
+
+-- Audit: each vector with its model and its chunk; `current` is 1 where it was made of the chunk as it is.
+CREATE VIEW audit_embeddings AS
+SELECT
+  p.model,
+  p.version,
+  p.dimensions,
+  p.normalised,
+  p.state,
+  c.chunk_id,
+  e.chunk_no,
+  e.composition_digest = c.composition_digest AS current,
+  e.vector
+FROM embeddings e
+JOIN embedding_profiles p USING (profile_no)
+LEFT JOIN chunks c USING (chunk_no);

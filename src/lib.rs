@@ -112,6 +112,7 @@ mod check;
 mod cite;
 mod config;
 mod context;
+mod embedding;
 mod error;
 mod eval;
 mod evidence;
@@ -147,6 +148,7 @@ pub use check::{Check, CheckReport, CheckRequest, Damage};
 pub use cite::{CiteStatus, Cited};
 pub use config::{AccessSettings, AnswerSettings, ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};
 pub use context::{ContextRequest, Evidence};
+pub use embedding::{EmbedAs, Embedder, HashingEmbedder};
 pub use error::{DatabaseError, Error, Failure, Result};
 pub use eval::{
     BeirCase, BeirReport, BeirRequest, BenignSet, Bound, CaseAnswer, CaseRequest, CitedClaim, ClaimLabel, ClaimMetrics,
@@ -172,8 +174,8 @@ pub use lexicon::LEXER_VERSION;
 pub use lock::{LinkStatus, LockReport, LockedLink, Reanchored};
 pub use model::rule::Member;
 pub use model::{
-    Bm25Policy, ChunkId, ChunkPolicy, Citation, Digest, DigestBuilder, DocumentId, Policy, Principal, SourceKind, Span,
-    Trust, UNSAFE_RULES_VERSION, UnsafeScope, Visibility,
+    Bm25Policy, ChunkId, ChunkPolicy, Citation, Digest, DigestBuilder, DocumentId, EmbeddingProfile, Policy, Principal,
+    SourceKind, Span, Trust, UNSAFE_RULES_VERSION, UnsafeScope, Visibility,
 };
 pub use purge::{FoundText, Proof, PurgeReport, PurgeRequest, RemovedText};
 pub use receipt::{ClaimReport, ReceiptReport, SpanReport, SpanStatus};

@@ -3,6 +3,7 @@
 
 mod citation;
 mod digest;
+mod embedding;
 mod id;
 mod manifest;
 mod policy;
@@ -15,6 +16,7 @@ mod stamps;
 pub use citation::Citation;
 pub(crate) use digest::parse_hex;
 pub use digest::{Digest, DigestBuilder};
+pub use embedding::EmbeddingProfile;
 pub use id::{ChunkId, DocumentId};
 pub(crate) use manifest::{MANIFEST_FORMAT, Place};
 pub use manifest::{Manifest, Refused, RunEvent, Shown};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::classes::listed;
-use super::wire;
+use super::{vectors, wire};
 use crate::error::{Error, Result};
 use crate::model::{ChunkId, Digest, DocumentId, Span};
 
@@ -220,10 +220,10 @@ pub(crate) fn relocate(conn: &Connection, row: &ChunkRow) -> Result<()> {
     Ok(())
 }
 
-/// Gives a chunk another number: its document is in another access class.
+/// Gives a chunk, with its vectors, another number: its document is in another access class.
 pub(crate) fn renumber(conn: &Connection, chunk_no: i64, new: i64) -> Result<()> {
     conn.prepare_cached("UPDATE chunk_rows SET chunk_no = ?2 WHERE chunk_no = ?1")?.execute([chunk_no, new])?;
-    Ok(())
+    vectors::renumber(conn, chunk_no, new)
 }
 
 /// Takes the places of a document's chunks out of the way, so that [`relocate`] can give them out anew one by one.
@@ -233,10 +233,10 @@ pub(crate) fn vacate(conn: &Connection, document_no: i64) -> Result<()> {
     Ok(())
 }
 
-/// Removes a chunk.
+/// Removes a chunk. End the transaction with [`vectors::sweep`].
 pub(crate) fn delete(conn: &Connection, chunk_no: i64) -> Result<()> {
     conn.prepare_cached("DELETE FROM chunk_rows WHERE chunk_no = ?1")?.execute([chunk_no])?;
-    Ok(())
+    vectors::release(conn, chunk_no)
 }
 
 fn read(row: &Row<'_>) -> Result<ChunkRow> {

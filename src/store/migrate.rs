@@ -11,6 +11,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("../../migrations/0002_evidence.sql"),
     include_str!("../../migrations/0003_access.sql"),
     include_str!("../../migrations/0004_compact.sql"),
+    include_str!("../../migrations/0005_vectors.sql"),
 ];
 
 /// The schema version that this build works on.

@@ -32,6 +32,7 @@ pub(crate) mod sandbox;
 pub(crate) mod settings;
 pub(crate) mod sources;
 pub(crate) mod tombstones;
+pub(crate) mod vectors;
 mod wire;
 
 use std::any::Any;

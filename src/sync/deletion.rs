@@ -13,7 +13,7 @@ use crate::store::postings::PostingWriter;
 use crate::store::record::{self, DocumentChange};
 use crate::store::sources::StoredFailure;
 use crate::store::tombstones::{self, Kind, NewTombstone, Reason};
-use crate::store::{Connection, access, findings, settings, sources};
+use crate::store::{Connection, access, findings, settings, sources, vectors};
 
 /// Where and why something goes.
 #[derive(Clone, Copy)]
@@ -112,6 +112,7 @@ pub(crate) fn publish(tx: &Connection, document_no: i64, reason: Reason) -> Resu
         sources::insert_failure(tx, number, &source_id, &path, &code, &message)?;
     }
     let change = Burial { tx, generation: number, reason }.document(document_no, &row, &rows)?;
+    vectors::sweep(tx)?;
     bury_postings(tx, &mut PostingWriter::new(tx)?, row.class_no, number, &deaths, &policy.bm25)?;
     let of_class = ClassChange {
         documents: generation.documents,

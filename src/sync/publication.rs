@@ -24,7 +24,7 @@ use crate::store::postings::PostingWriter;
 use crate::store::record::{self, DocumentChange};
 use crate::store::sources::StoredFailure;
 use crate::store::tombstones::{self, Reason};
-use crate::store::{Connection, findings, settings, sources};
+use crate::store::{Connection, findings, settings, sources, vectors};
 
 /// So many documents are named in each list of findings.
 const UNSAFE_NAMED: usize = 100;
@@ -45,6 +45,8 @@ pub(super) struct Publication<'a> {
     touched: BTreeMap<i64, ClassChange>,
     changes: Vec<(DocumentId, Digest)>,
     left_behind: LeftBehind<'a>,
+    /// Whether there are vectors, which new chunks may take over.
+    has_vectors: bool,
     tally: Tally,
 }
 
@@ -87,6 +89,7 @@ impl<'a> Publication<'a> {
             touched: BTreeMap::new(),
             changes: Vec::new(),
             left_behind: LeftBehind::new(planned),
+            has_vectors: vectors::any(tx)?,
             tally: Tally::default(),
         }))
     }
@@ -144,6 +147,7 @@ impl<'a> Publication<'a> {
             make_postings(tx, &folder, &planned.policy.bm25)?;
         }
         remove_sources(tx, planned)?;
+        vectors::sweep(tx)?;
         generation.acl_epoch = note_access(&mut report, access, &format!("generation {number}"))?;
         report.access_notes.extend(left_behind.notes());
         report.unsafe_documents = findings::unsafe_documents(tx)?;
@@ -270,6 +274,10 @@ impl<'a> Publication<'a> {
                         ..usize::try_from(row.span.end_byte).unwrap_or(usize::MAX);
                     let text = document.text.get(range).unwrap_or_default();
                     chunks::insert(tx, document_no, &document.row.title, row, text)?;
+                    if self.has_vectors && row.is_indexed() {
+                        let before = if let Fate::Reindexed { old } = *fate { Some(old) } else { None };
+                        vectors::carry(tx, row.chunk_no, &row.composition, before)?;
+                    }
                 }
             }
         }

@@ -18,6 +18,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
     ("lexicon", &["error", "model"]),
     ("store", &["error", "model", "lexicon", "sabotage"]),
     ("access", &["error", "model", "store"]),
+    ("embedding", &["error", "model", "lexicon"]),
     ("index", &["error", "model", "lexicon", "store"]),
     ("ingest", &["error", "model", "lexicon", "store", "sabotage"]),
     ("config", &["error", "model", "ingest"]),

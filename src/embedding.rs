@@ -1,0 +1,60 @@
+//! Embedders: text becomes a vector whose direction is its meaning, as one model sees it.
+
+mod hashing;
+
+use std::fmt;
+
+use crate::error::{Error, Result};
+use crate::model::EmbeddingProfile;
+
+pub use hashing::HashingEmbedder;
+
+/// What a text is, to a model that embeds questions in another way than what may answer them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EmbedAs {
+    /// The composition of a chunk: its title, its headings and its text.
+    Chunk,
+    /// A question.
+    Query,
+}
+
+/// Makes vectors of texts. Two embedders with the same profile give the same vectors, as far as numbers of single precision
+/// are the same from one machine to the next.
+pub trait Embedder: fmt::Debug + Send + Sync {
+    /// What the vectors are of. A store keeps it beside them, and compares only vectors of one profile.
+    fn profile(&self) -> &EmbeddingProfile;
+
+    /// The vectors of `texts`, one each, in their order. A text that is longer than the model reads is cut, never refused.
+    ///
+    /// # Errors
+    /// What keeps the model from answering, such as [`Error::Endpoint`].
+    fn embed(&self, texts: &[&str], role: EmbedAs) -> Result<Vec<Vec<f32>>>;
+
+    /// How many texts are best given at once.
+    fn batch(&self) -> usize {
+        32
+    }
+
+    /// The least cosine, from -1 to 1, that a chunk must have with a question to be a hit, unless a search sets another.
+    fn floor(&self) -> f64 {
+        0.0
+    }
+}
+
+/// Vectors of an embedder, found to be what its profile says.
+///
+/// # Errors
+/// As [`Embedder::embed`]; [`Error::Invalid`] where there are more or fewer than texts, or one has other dimensions than
+/// the profile, a number that is not finite, no direction, or another length than 1 where it is said to have that.
+pub(crate) fn embed(embedder: &dyn Embedder, texts: &[&str], role: EmbedAs) -> Result<Vec<Vec<f32>>> {
+    let profile = embedder.profile();
+    let vectors = embedder.embed(texts, role)?;
+    if vectors.len() != texts.len() {
+        let message = format!("{profile} gave {} vectors for {} texts", vectors.len(), texts.len());
+        return Err(Error::Invalid { message });
+    }
+    match vectors.iter().find_map(|vector| profile.fault(vector)) {
+        Some(fault) => Err(Error::Invalid { message: format!("{profile} gave a vector {fault}") }),
+        None => Ok(vectors),
+    }
+}
