@@ -10,6 +10,7 @@ mod damage;
 mod postings;
 mod rebuild;
 mod rows;
+mod vectors;
 
 use crate::error::{Error, Result};
 use crate::model::Digest;
@@ -191,6 +192,7 @@ fn rows(conn: &Connection) -> Vec<Check> {
         of(conn, "generations", "generations", Damage::History, chain::generations),
         of(conn, "index", "postings", Damage::Index, postings::index),
         of(conn, "access", "rules", Damage::Access, access::access),
+        of(conn, "vectors", "vectors", Damage::Vectors, vectors::vectors),
     ]
 }
 

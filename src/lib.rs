@@ -112,6 +112,7 @@ mod check;
 mod cite;
 mod config;
 mod context;
+mod embed;
 mod embedding;
 mod error;
 mod eval;
@@ -148,6 +149,7 @@ pub use check::{Check, CheckReport, CheckRequest, Damage};
 pub use cite::{CiteStatus, Cited};
 pub use config::{AccessSettings, AnswerSettings, ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};
 pub use context::{ContextRequest, Evidence};
+pub use embed::{EmbedProgress, EmbedReport, EmbedRequest, VectorStatus};
 pub use embedding::{EmbedAs, Embedder, HashingEmbedder};
 pub use error::{DatabaseError, Error, Failure, Result};
 pub use eval::{

@@ -2,12 +2,15 @@
 
 use crate::access::history::{self, History};
 use crate::access::{Scope, Seen};
+use crate::embed::VectorStatus;
 use crate::error::{Error, Result};
 use crate::index;
 use crate::model::{Policy, Principal};
 use crate::store::generations::Generation;
 use crate::store::postings::{self, PostingReader, PostingWriter};
-use crate::store::{Connection, Store, chunks, connect, documents, findings, migrate, settings, sources, tombstones};
+use crate::store::{
+    Connection, Store, chunks, connect, documents, findings, migrate, settings, sources, tombstones, vectors,
+};
 use crate::sync::reindex;
 
 /// What a store is made of.
@@ -43,6 +46,8 @@ pub struct Status {
     pub file_bytes: Option<u64>,
     /// The sources, by id.
     pub sources: Vec<SourceStatus>,
+    /// The models whose vectors are stored: the one that searches use, and one that `ragdb embed` has not finished.
+    pub vectors: Vec<VectorStatus>,
 }
 
 /// A source and what it holds.
@@ -117,6 +122,7 @@ impl Store {
                 tombstones: tombstones::count(conn, scope.classes())?,
                 file_bytes,
                 sources: sources_of(conn, scope)?,
+                vectors: vectors_of(conn, scope, statistics.chunks)?,
             })
         })
     }
@@ -167,6 +173,23 @@ impl Store {
         }
         Ok(bytes)
     }
+}
+
+/// What vectors there are of the chunks of these classes, of which `chunks` can be found.
+fn vectors_of(conn: &Connection, scope: &Scope, chunks: u64) -> Result<Vec<VectorStatus>> {
+    if chunks == 0 && !scope.is_operator() {
+        return Ok(Vec::new());
+    }
+    let mut listed = Vec::new();
+    for row in vectors::profiles(conn)? {
+        let mut count = 0;
+        for &class_no in scope.classes() {
+            count += vectors::set(conn, row.profile_no, class_no)?.vectors;
+        }
+        let missing = chunks.saturating_sub(count);
+        listed.push(VectorStatus { profile: row.profile, is_ready: row.is_ready, vectors: count, missing });
+    }
+    Ok(listed)
 }
 
 /// The sources of the store, by id.

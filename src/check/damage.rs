@@ -18,6 +18,8 @@ pub enum Damage {
     Index,
     /// The rules of access are not what they come from.
     Access,
+    /// Vectors are not of the chunks that they stand beside.
+    Vectors,
     /// Generations, tombstones, failures, purges or epochs do not fit each other.
     History,
     /// Rows have their hashes and are not what a fresh build makes of the same files.
@@ -26,7 +28,7 @@ pub enum Damage {
 
 impl Damage {
     /// All kinds.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::File,
         Self::Schema,
         Self::Settings,
@@ -34,6 +36,7 @@ impl Damage {
         Self::Documents,
         Self::Index,
         Self::Access,
+        Self::Vectors,
         Self::History,
         Self::Forged,
     ];
@@ -49,6 +52,7 @@ impl Damage {
             Self::Documents => "documents",
             Self::Index => "index",
             Self::Access => "access",
+            Self::Vectors => "vectors",
             Self::History => "history",
             Self::Forged => "forged",
         }
@@ -65,6 +69,7 @@ impl Damage {
             Self::Documents => "rows of a document were changed: what is found and shown of it can be wrong",
             Self::Index => "the index was changed: searches can miss hits, or rank them wrongly",
             Self::Access => "a rule of access was changed: somebody may read too much or too little",
+            Self::Vectors => "vectors were changed: a search by meaning can miss hits, or rank them wrongly",
             Self::History => {
                 "the history was changed: log, diff, show, rollback and what is said of deleted text can be wrong; \
                  searches are right"
@@ -80,6 +85,7 @@ impl Damage {
             Self::Lexer => "run `ragdb sync`, which rebuilds the index",
             Self::Documents => "run `ragdb sync --checksum`, which makes the rows again from the source files",
             Self::Index | Self::Access => "run `ragdb optimize --rebuild`, which makes it again from the stored rows",
+            Self::Vectors => "run `ragdb embed --anew`, which makes them again",
             Self::File | Self::Schema | Self::Settings => {
                 "restore a backup, or make a new store with `ragdb --db NEW sync`"
             }

@@ -173,6 +173,24 @@ pub(crate) fn first_live(reader: &mut PostingReader<'_>, from: i64, end: i64) ->
     Ok(live)
 }
 
+/// Calls `each` with the numbers of the live chunks of a class, page by page, in ascending order.
+pub(crate) fn for_each_live_page(
+    reader: &mut PostingReader<'_>,
+    class_no: i64,
+    mut each: impl FnMut(&[i64]) -> Result<()>,
+) -> Result<()> {
+    let first = class_no * PAGES_OF_CLASS;
+    let (mut live, mut outcome) = (Vec::with_capacity(LENGTHS_PER_PAGE), Ok(()));
+    reader.each_lengths(first, first + PAGES_OF_CLASS - 1, |page, lengths| {
+        live.clear();
+        let slots = lengths.as_chunks::<2>().0.iter().enumerate().filter(|(_, length)| **length != [0, 0]);
+        live.extend(slots.map(|(slot, _)| chunk_at(page, slot)));
+        outcome = each(&live);
+        outcome.is_ok()
+    })?;
+    outcome
+}
+
 /// Writes the lengths of new chunks from `first_chunk` on.
 pub(crate) fn write_range(writer: &mut PostingWriter<'_>, first_chunk: i64, lengths: &[u16]) -> Result<()> {
     let (mut number, mut offset) = place(first_chunk);

@@ -43,6 +43,7 @@ pub(crate) use explain::{Explanation, explain};
 pub(crate) use fuzz::fuzz_block;
 pub(crate) use intern::Interner;
 pub(crate) use kept::Kept;
+pub(crate) use lengths::for_each_live_page;
 pub(crate) use plan::Query;
 pub(crate) use run::{Run, RunBuilder, RunReader, kept_length};
 pub(crate) use segment::{Deaths, NewChunks, append_segment, clear, optimize, statistics};

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::{Digest, DigestBuilder};
+use crate::error::{Error, Result};
 
 /// How far the length of a vector may be from 1 where it is said to be 1.
 const LENGTH_GRAIN: f64 = 1e-3;
@@ -36,6 +37,21 @@ impl EmbeddingProfile {
         hash.field(&self.model).field(&self.version).number(i64::try_from(self.dimensions).unwrap_or(i64::MAX));
         hash.field(if self.normalised { "normalised" } else { "as given" }).field(Self::COMPOSITION);
         hash.finish()
+    }
+
+    /// Refuses what no store takes.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where it has no model, no dimensions or more than [`EmbeddingProfile::MOST_DIMENSIONS`].
+    pub(crate) fn check(&self) -> Result<()> {
+        if !(1..=Self::MOST_DIMENSIONS).contains(&self.dimensions) {
+            let message = format!("{self}: a vector has 1 to {} dimensions", Self::MOST_DIMENSIONS);
+            return Err(Error::Invalid { message });
+        }
+        if self.model.is_empty() || self.version.is_empty() {
+            return Err(Error::Invalid { message: "an embedding profile has a model and a version".into() });
+        }
+        Ok(())
     }
 
     /// What is wrong with a vector that is said to be of this profile.

@@ -118,11 +118,22 @@ pub(crate) fn by_id(conn: &Connection, document_no: i64, id: ChunkId) -> Result<
 
 /// The chunk with this number, its text, and the number of its document.
 pub(crate) fn by_number(conn: &Connection, chunk_no: i64) -> Result<(i64, ChunkRow, String)> {
+    find_by_number(conn, chunk_no)?.ok_or_else(|| missing(chunk_no))
+}
+
+/// The same; nothing where there is none.
+pub(crate) fn find_by_number(conn: &Connection, chunk_no: i64) -> Result<Option<(i64, ChunkRow, String)>> {
     let sql = format!("SELECT {COLUMNS}, c.document_no, c.text {FROM} WHERE c.chunk_no = ?1");
     let mut statement = conn.prepare_cached(&sql)?;
     let found = statement.query_row([chunk_no], |row| Ok((row.get(17)?, read(row), row.get(18)?))).optional()?;
-    let (document_no, row, text) = found.ok_or_else(|| missing(chunk_no))?;
-    Ok((document_no, row?, text))
+    found.map(|(document_no, row, text)| Ok((document_no, row?, text))).transpose()
+}
+
+/// Whether there is a chunk with this number and composition that can be evidence: it is more than a heading, and safe.
+pub(crate) fn is_evidence(conn: &Connection, chunk_no: i64, composition: &[u8; 16]) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM chunk_rows WHERE chunk_no = ?1 AND composition_digest = ?2 \
+               AND heading_only = 0 AND unsafe_reason IS NULL)";
+    Ok(conn.prepare_cached(sql)?.query_row(params![chunk_no, composition], |row| row.get(0))?)
 }
 
 /// The chunk with this number, and the number of its document.

@@ -58,8 +58,16 @@ fn read(row: &Row<'_>) -> Result<ProfileRow> {
     Ok(ProfileRow { profile_no, profile, is_ready: state == "ready" })
 }
 
-/// Adds a profile, to be filled; returns its number.
-pub(crate) fn add(conn: &Connection, profile: &EmbeddingProfile) -> Result<i64> {
+/// The profile that searches use.
+///
+/// # Errors
+/// As [`profiles`].
+pub(crate) fn ready(conn: &Connection) -> Result<Option<ProfileRow>> {
+    Ok(profiles(conn)?.into_iter().find(|row| row.is_ready))
+}
+
+/// Adds a profile, to be filled.
+pub(crate) fn add(conn: &Connection, profile: &EmbeddingProfile) -> Result<ProfileRow> {
     let sql = "INSERT INTO embedding_profiles \
                (profile_digest, model, version, dimensions, normalised, composition, state, created_at) \
                VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'filling', ?7)";
@@ -72,7 +80,7 @@ pub(crate) fn add(conn: &Connection, profile: &EmbeddingProfile) -> Result<i64> 
         EmbeddingProfile::COMPOSITION,
         settings::now(),
     ])?;
-    Ok(conn.last_insert_rowid())
+    Ok(ProfileRow { profile_no: conn.last_insert_rowid(), profile: profile.clone(), is_ready: false })
 }
 
 /// Lets searches use a profile from now on, and removes all others with their vectors.
@@ -89,6 +97,14 @@ pub(crate) fn make_ready(conn: &Connection, profile_no: i64) -> Result<()> {
 pub(crate) fn remove(conn: &Connection, profile_no: i64) -> Result<()> {
     for table in ["embeddings", "embedding_sets", "embedding_profiles"] {
         conn.execute(&format!("DELETE FROM {table} WHERE profile_no = ?1"), [profile_no])?;
+    }
+    Ok(())
+}
+
+/// Removes all vectors and profiles, whatever is wrong with them.
+pub(crate) fn clear(conn: &Connection) -> Result<()> {
+    for table in ["embeddings", "embedding_sets", "embedding_profiles"] {
+        conn.execute(&format!("DELETE FROM {table}"), [])?;
     }
     Ok(())
 }
@@ -150,6 +166,27 @@ pub(crate) fn numbers(conn: &Connection, profile_no: i64, first: i64, last: i64)
     Ok(numbers.collect::<rusqlite::Result<_>>()?)
 }
 
+/// The vector that a profile has of a composition.
+///
+/// # Errors
+/// [`Error::Damaged`] where it is none of the profile.
+pub(crate) fn of_composition(
+    conn: &Connection,
+    profile: &ProfileRow,
+    composition: &[u8; 16],
+) -> Result<Option<Vec<f32>>> {
+    let sql = "SELECT vector FROM embeddings WHERE composition_digest = ?1 AND profile_no = ?2 LIMIT 1";
+    let mut statement = conn.prepare_cached(sql)?;
+    let bytes: Option<Vec<u8>> =
+        statement.query_row(params![composition, profile.profile_no], |row| row.get(0)).optional()?;
+    let Some(bytes) = bytes else { return Ok(None) };
+    let vector: Vec<f32> = bytes.as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    match profile.profile.fault(&vector) {
+        None => Ok(Some(vector)),
+        Some(fault) => Err(Error::Damaged { detail: format!("embeddings has a vector {fault}") }),
+    }
+}
+
 /// Stores the vector of a chunk, in place of another.
 pub(crate) fn put(
     conn: &Connection,
@@ -166,7 +203,7 @@ pub(crate) fn put(
 }
 
 /// Removes the vector that a profile has of a chunk.
-pub(crate) fn remove_of(conn: &Connection, profile_no: i64, chunk_no: i64) -> Result<()> {
+fn remove_of(conn: &Connection, profile_no: i64, chunk_no: i64) -> Result<()> {
     let sql = "DELETE FROM embeddings WHERE profile_no = ?1 AND chunk_no = ?2";
     if conn.prepare_cached(sql)?.execute([profile_no, chunk_no])? > 0 {
         note(conn, profile_no, class_of(chunk_no), -1)?;

@@ -11,6 +11,7 @@ mod cli;
 mod context;
 mod data;
 mod docs;
+mod embed;
 mod eval;
 mod faults;
 mod fuzz;

@@ -4,7 +4,7 @@
 mod document;
 mod history;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use proptest::prelude::*;
@@ -16,6 +16,7 @@ use ragdb::{
 };
 use rstest::rstest;
 
+use crate::embed::{Noting, embed};
 use crate::world::{Content, World, answer, assert_sound, rows, value, write};
 use document::{Block, Document, block, document, query, title, word};
 use history::History;
@@ -119,6 +120,7 @@ struct Model {
     trust: usize,
     trees: Vec<Tree>,
     history: History,
+    noting: Noting,
 }
 
 impl Model {
@@ -126,8 +128,8 @@ impl Model {
         let world = World::new(&[]);
         let tree = FILES.into_iter().step_by(2).zip(first).collect();
         let store = Some(world.store());
-        let mut model =
-            Self { world, store, tree, policy: 0, trust: 0, trees: Vec::new(), history: History::default() };
+        let (trees, history, noting) = (Vec::new(), History::default(), Noting::new());
+        let mut model = Self { world, store, tree, policy: 0, trust: 0, trees, history, noting };
         model.write_tree(&Tree::new());
         model
     }
@@ -237,7 +239,9 @@ impl Model {
 
     /// Syncs and checks what happened against what is known.
     fn step(&mut self) {
+        let known = rows(self.store(), "SELECT DISTINCT chunk_no >> 32, hex(composition_digest) FROM embeddings");
         let report = self.store().sync(&self.request()).expect("the sync succeeds");
+        self.check_vectors(&known.into_iter().collect());
         let store = self.store.as_ref().expect("the store is open");
         self.history.step(store, &report, &self.tree, self.policy, self.trust);
         check_rows(store);
@@ -246,6 +250,21 @@ impl Model {
         let again = self.store().sync(&self.request()).expect("the sync succeeds");
         assert!(!again.published, "nothing changed: {again:?}");
         assert_eq!(again.generation, report.generation);
+    }
+
+    /// Chunks have the vectors that compositions of their access class, `known`, had before the sync, and the model is asked
+    /// for what is left, once each.
+    fn check_vectors(&self, known: &BTreeSet<Vec<String>>) {
+        let sql = "SELECT c.chunk_no >> 32, upper(c.composition_hash), e.vector IS NOT NULL FROM chunks c \
+                   LEFT JOIN embeddings e USING (chunk_no) WHERE c.token_count > 0";
+        let (have, lack): (Vec<_>, Vec<_>) = rows(self.store(), sql).into_iter().partition(|row| row[2] == "1");
+        assert!(have.iter().all(|row| known.contains(&row[..2].to_vec())), "a vector of nothing");
+        assert!(!lack.iter().any(|row| known.contains(&row[..2].to_vec())), "a vector was lost");
+        let had: BTreeSet<&String> = have.iter().map(|row| &row[1]).collect();
+        let asked: BTreeSet<&String> = lack.iter().map(|row| &row[1]).filter(|hash| !had.contains(hash)).collect();
+        let report = embed(self.store(), &self.noting).expect("all is embedded");
+        assert!(report.is_ready, "{report:?}");
+        assert_eq!(self.noting.take().len(), asked.len());
     }
 
     /// What is unsafe is what has an attack in it and is not reviewed, as far as the scope reaches.
@@ -295,8 +314,10 @@ impl Model {
         let path = self.world.path().join("fresh.db");
         let fresh = Store::create(&path).expect("a fresh store");
         fresh.sync(&self.request()).expect("the sync succeeds");
+        embed(&fresh, &Noting::new()).expect("all is embedded");
         Content::of(self.store()).assert_equals(&Content::of(&fresh), "incremental and fresh");
         assert_eq!(postings(self.store()), postings(&fresh));
+        assert_eq!(vectors(self.store()), vectors(&fresh));
         assert_sound(self.store());
         for query in queries {
             for floor in [None, Some(0.0)] {
@@ -312,6 +333,11 @@ impl Model {
 fn postings(store: &Store) -> Vec<Vec<String>> {
     let sql = "SELECT term, chunk_id, tf FROM audit_postings WHERE chunk_id IS NOT NULL ORDER BY term, chunk_id";
     rows(store, sql)
+}
+
+/// Every vector.
+fn vectors(store: &Store) -> Vec<Vec<String>> {
+    rows(store, "SELECT model, state, chunk_id, current, vector FROM audit_embeddings ORDER BY chunk_id")
 }
 
 /// What must hold among the rows of any store.
