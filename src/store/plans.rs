@@ -150,7 +150,16 @@ const CASES: &[Case] = &[
     ),
     ("the_last_run", |conn| runs::last(conn, &Of::Everybody).map(drop), &["SCAN runs"]),
     ("an_event", |conn| runs::insert_events(conn, "x", &[]), &["SEARCH run_events USING PRIMARY KEY (run_id=?)"]),
-    ("a_chunk_deleted", |conn| chunks::delete(conn, 1), &["SEARCH chunk_rows USING INTEGER PRIMARY KEY (rowid=?)"]),
+    (
+        "a_chunk_deleted",
+        |conn| chunks::delete(conn, 1),
+        &[
+            "SEARCH chunk_rows USING INTEGER PRIMARY KEY (rowid=?)",
+            // Its vectors, for each of the few models.
+            "SEARCH embeddings USING COVERING INDEX embeddings_by_chunk (profile_no=? AND chunk_no=?)",
+            "USING ROWID SEARCH ON TABLE embedding_profiles FOR IN-OPERATOR",
+        ],
+    ),
     (
         "a_document_deleted",
         |conn| documents::delete(conn, 1),
