@@ -1,5 +1,6 @@
 //! Embedders: text becomes a vector whose direction is its meaning, as one model sees it.
 
+mod endpoint;
 mod hashing;
 
 use std::fmt;
@@ -7,6 +8,7 @@ use std::fmt;
 use crate::error::{Error, Result};
 use crate::model::EmbeddingProfile;
 
+pub use endpoint::{EndpointEmbedder, EndpointEmbedding};
 pub use hashing::HashingEmbedder;
 
 /// What a text is, to a model that embeds questions in another way than what may answer them.
@@ -16,6 +18,24 @@ pub enum EmbedAs {
     Chunk,
     /// A question.
     Query,
+}
+
+/// What a model wants before each text, such as `query: ` and `passage: `; nothing by default.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Prefixes {
+    /// Before a question.
+    pub query: String,
+    /// Before the composition of a chunk.
+    pub chunk: String,
+}
+
+impl Prefixes {
+    fn of(&self, role: EmbedAs) -> &str {
+        match role {
+            EmbedAs::Query => &self.query,
+            EmbedAs::Chunk => &self.chunk,
+        }
+    }
 }
 
 /// Makes vectors of texts. Two embedders with the same profile give the same vectors, as far as numbers of single precision
@@ -57,4 +77,26 @@ pub(crate) fn embed(embedder: &dyn Embedder, texts: &[&str], role: EmbedAs) -> R
         Some(fault) => Err(Error::Invalid { message: format!("{profile} gave a vector {fault}") }),
         None => Ok(vectors),
     }
+}
+
+/// Refuses a floor that is no cosine.
+fn check_floor(floor: f64) -> Result<()> {
+    if (-1.0..=1.0).contains(&floor) {
+        return Ok(());
+    }
+    Err(Error::Invalid { message: format!("the floor of an embedder is a cosine, from -1 to 1, not {floor}") })
+}
+
+/// Gives a vector the length 1; whether it has a direction, and finite numbers alone.
+fn unit(vector: &mut [f32]) -> bool {
+    let length = vector.iter().map(|&number| f64::from(number).powi(2)).sum::<f64>().sqrt();
+    if !length.is_finite() || length < f64::from(f32::MIN_POSITIVE) {
+        return false;
+    }
+    for number in vector {
+        #[allow(clippy::cast_possible_truncation)]
+        let scaled = (f64::from(*number) / length) as f32;
+        *number = scaled;
+    }
+    true
 }

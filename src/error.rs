@@ -206,7 +206,7 @@ impl Error {
             Self::SyncFailed { .. } => "mend or exclude the files, or publish the others with --keep-going".into(),
             Self::Endpoint { .. } => {
                 "check its address, the model's name and the key; without an endpoint ragdb answers with sentences of \
-                 the sources"
+                 the sources, and searches by words"
                     .into()
             }
             Self::Config { .. } | Self::Invalid { .. } | Self::NotFound { .. } | Self::Database(_) => return None,

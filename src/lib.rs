@@ -114,6 +114,7 @@ mod config;
 mod context;
 mod embed;
 mod embedding;
+mod endpoint;
 mod error;
 mod eval;
 mod evidence;
@@ -140,8 +141,8 @@ mod verify;
 
 pub use acl::{AccessClass, AccessExplanation, AccessStep, AclChange, AclReport};
 pub use answer::{
-    Answer, AnswerRequest, ApiKey, DroppedInAttempt, Endpoint, EndpointSettings, Extractive, Fault, NOT_SUPPORTED,
-    Proposal, StopReason, Strategy, SynthesisTask, Synthesiser, Unreadable,
+    Answer, AnswerRequest, DroppedInAttempt, Endpoint, Extractive, Fault, NOT_SUPPORTED, Proposal, StopReason,
+    Strategy, SynthesisTask, Synthesiser, Unreadable,
 };
 pub use backup::BackupReport;
 pub use cache::{CachedAnswer, CachedEvidence};
@@ -150,7 +151,8 @@ pub use cite::{CiteStatus, Cited};
 pub use config::{AccessSettings, AnswerSettings, ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};
 pub use context::{ContextRequest, Evidence};
 pub use embed::{EmbedProgress, EmbedReport, EmbedRequest, VectorStatus};
-pub use embedding::{EmbedAs, Embedder, HashingEmbedder};
+pub use embedding::{EmbedAs, Embedder, EndpointEmbedder, EndpointEmbedding, HashingEmbedder, Prefixes};
+pub use endpoint::{ApiKey, EndpointSettings};
 pub use error::{DatabaseError, Error, Failure, Result};
 pub use eval::{
     BeirCase, BeirReport, BeirRequest, BenignSet, Bound, CaseAnswer, CaseRequest, CitedClaim, ClaimLabel, ClaimMetrics,

@@ -23,7 +23,7 @@ use attempts::Tried;
 use grounds::{Grounds, StoreGrounds};
 use strategy::{Halt, Searched};
 
-pub use endpoint::{ApiKey, Endpoint, EndpointSettings};
+pub use endpoint::Endpoint;
 pub use extract::Extractive;
 pub use synthesis::{Fault, Proposal, SynthesisTask, Synthesiser};
 pub use types::{Answer, AnswerRequest, DroppedInAttempt, NOT_SUPPORTED, StopReason, Strategy, Unreadable};

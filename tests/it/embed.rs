@@ -1,5 +1,7 @@
 //! Vectors of chunks: which are made, which stay, which go.
 
+mod endpoint;
+
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -14,6 +14,9 @@ use serde_json::{Value, json};
 pub enum Reply {
     /// Status 200 and a chat completion with this text.
     Says(String),
+    /// Status 200 and an embedding for each text: the first is its length, the second its first byte. The last text comes
+    /// first.
+    Embeds,
     /// This response, byte for byte.
     Raw(Vec<u8>),
     /// Nothing for this long, then a chat completion.
@@ -56,13 +59,13 @@ impl Stub {
                 let Some(request) = read(&mut stream) else { continue };
                 let number = {
                     let mut seen = seen.lock().expect("no panic before");
-                    seen.push(request);
+                    seen.push(request.clone());
                     seen.len()
                 };
                 let Some(reply) = replies.get(number.min(replies.len()).saturating_sub(1)).cloned() else { continue };
                 let stop = Arc::clone(&stop);
                 // A client that went away is what some tests want.
-                thread::spawn(move || answer(&mut stream, &reply, &stop));
+                thread::spawn(move || answer(&mut stream, &request, &reply, &stop));
             }
         });
         Self { address, requests, stopped, thread: Some(thread) }
@@ -80,9 +83,7 @@ impl Stub {
 
     /// The bodies of the requests so far.
     pub fn bodies(&self) -> Vec<Value> {
-        let bodies = self.requests();
-        let body = |request: &String| request.split_once("\r\n\r\n").map(|(_, body)| body.to_owned());
-        bodies.iter().filter_map(body).map(|body| serde_json::from_str(&body).expect("JSON")).collect()
+        self.requests().iter().map(|request| body(request)).collect()
     }
 }
 
@@ -116,7 +117,7 @@ fn read(stream: &mut TcpStream) -> Option<String> {
     }
 }
 
-fn answer(stream: &mut TcpStream, reply: &Reply, stop: &AtomicBool) -> std::io::Result<()> {
+fn answer(stream: &mut TcpStream, request: &str, reply: &Reply, stop: &AtomicBool) -> std::io::Result<()> {
     let says = |text: &str| {
         let message = json!({ "role": "assistant", "content": text });
         let body = json!({ "id": "1", "object": "chat.completion", "choices": [{ "index": 0, "message": message }] });
@@ -124,10 +125,11 @@ fn answer(stream: &mut TcpStream, reply: &Reply, stop: &AtomicBool) -> std::io::
     };
     match reply {
         Reply::Raw(bytes) => stream.write_all(bytes),
-        Reply::Says(text) => answer(stream, &says(text), stop),
+        Reply::Says(text) => answer(stream, request, &says(text), stop),
+        Reply::Embeds => answer(stream, request, &embeds(request), stop),
         Reply::Late(pause) => {
             thread::sleep(*pause);
-            answer(stream, &says("{\"claims\": []}"), stop)
+            answer(stream, request, &says("{\"claims\": []}"), stop)
         }
         Reply::Drips => {
             stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")?;
@@ -138,4 +140,18 @@ fn answer(stream: &mut TcpStream, reply: &Reply, stop: &AtomicBool) -> std::io::
             Ok(())
         }
     }
+}
+
+/// The body of a request.
+fn body(request: &str) -> Value {
+    let (_, body) = request.split_once("\r\n\r\n").expect("a head and a body");
+    serde_json::from_str(body).expect("JSON")
+}
+
+fn embeds(request: &str) -> Reply {
+    let texts: Vec<String> = serde_json::from_value(body(request)["input"].clone()).expect("a list of texts");
+    let embedding = |text: &str| json!([text.len(), text.bytes().next().unwrap_or(0)]);
+    let item = |(index, text): (usize, &String)| json!({ "object": "embedding", "index": index, "embedding": embedding(text) });
+    let data: Vec<Value> = texts.iter().enumerate().map(item).rev().collect();
+    Reply::status("200 OK", "", &json!({ "object": "list", "data": data, "model": "m" }).to_string())
 }

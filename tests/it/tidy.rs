@@ -18,13 +18,14 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
     ("lexicon", &["error", "model"]),
     ("store", &["error", "model", "lexicon", "sabotage"]),
     ("access", &["error", "model", "store"]),
-    ("embedding", &["error", "model", "lexicon"]),
+    ("endpoint", &["error"]),
+    ("embedding", &["error", "model", "lexicon", "endpoint"]),
     ("index", &["error", "model", "lexicon", "store"]),
     ("ingest", &["error", "model", "lexicon", "store", "sabotage"]),
     ("config", &["error", "model", "ingest"]),
     ("evidence", &["error", "model"]),
     ("gate", &["error", "model", "lexicon", "sabotage"]),
-    ("answer", &["error", "model", "lexicon", "store", "evidence", "gate", "search", "context", "verify"]),
+    ("answer", &["error", "model", "lexicon", "endpoint", "store", "evidence", "gate", "search", "context", "verify"]),
 ];
 
 /// A Rust file of this repository.

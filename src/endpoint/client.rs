@@ -1,5 +1,6 @@
-//! One request to an endpoint: limits, and when it is tried again. Knows nothing of what is asked.
+//! One request to an endpoint: limits, and when it is tried again.
 
+use std::fmt;
 use std::thread;
 use std::time::Duration;
 
@@ -12,22 +13,28 @@ use super::EndpointSettings;
 use super::url::Url;
 use crate::error::{Error, Result};
 
-/// The largest response: far more than an answer, little enough to hold.
-const LARGEST_BODY: u64 = 4 << 20;
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The most tries after the first.
-pub(super) const MOST_RETRIES: u32 = 10;
+const MOST_RETRIES: u32 = 10;
 
 const BEARER: &str = "Bearer ";
 
 /// Posts JSON to one address.
-pub(super) struct Client {
+pub(crate) struct Client {
     agent: Agent,
     url: Url,
+    shown: String,
     authorization: Option<String>,
     retries: u32,
     backoff: Duration,
+    largest: u64,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("url", &self.shown).finish_non_exhaustive()
+    }
 }
 
 /// Why a try failed.
@@ -46,7 +53,30 @@ impl Failed {
 }
 
 impl Client {
-    pub fn new(url: Url, settings: &EndpointSettings) -> Self {
+    /// Asks `below` the base URL, such as `/embeddings`, and takes a response of at most `largest` bytes. Nothing is sent
+    /// yet.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] where the URL is none, the model has no name or a limit is out of range; where the URL is
+    /// https and this build has no TLS (feature `tls`); where a key would go over plain HTTP to another machine.
+    pub fn new(settings: &EndpointSettings, below: &str, largest: u64) -> Result<Self> {
+        let wrong = |message: &str| Err(Error::Invalid { message: message.to_owned() });
+        let url = Url::parse(&settings.base_url, below)?;
+        if url.is_secure() && !cfg!(feature = "tls") {
+            return wrong("this ragdb was built without TLS (cargo feature `tls`); the endpoint must be http://");
+        }
+        if settings.api_key.is_some() && !url.is_secure() && !url.is_local() {
+            return wrong("the API key would be sent unencrypted to another machine; use https://, or no key");
+        }
+        if settings.model.trim().is_empty() || settings.model.len() > 256 {
+            return wrong("the endpoint's model must have a name of at most 256 bytes");
+        }
+        if settings.retries > MOST_RETRIES {
+            return wrong("the endpoint's retries must be 0 to 10");
+        }
+        if settings.timeout.is_zero() || settings.connect_timeout.is_zero() {
+            return wrong("the endpoint's time-outs must be more than 0");
+        }
         let config = Agent::config_builder()
             .proxy(None)
             .max_redirects(0)
@@ -57,7 +87,23 @@ impl Client {
             .user_agent(concat!("ragdb/", env!("CARGO_PKG_VERSION")))
             .build();
         let authorization = settings.api_key.as_ref().map(|key| format!("{BEARER}{}", key.expose()));
-        Self { agent: config.new_agent(), url, authorization, retries: settings.retries, backoff: settings.backoff }
+        let (shown, retries, backoff) = (url.shown(), settings.retries, settings.backoff);
+        Ok(Self { agent: config.new_agent(), url, shown, authorization, retries, backoff, largest })
+    }
+
+    /// The address that is asked, without anything secret.
+    pub fn shown(&self) -> &str {
+        &self.shown
+    }
+
+    /// The host that is asked, with its port where it names one.
+    pub fn host(&self) -> &str {
+        self.url.authority()
+    }
+
+    /// What is wrong with what is there.
+    pub fn error(&self, message: impl Into<String>) -> Error {
+        Error::Endpoint { url: self.shown.clone(), message: message.into() }
     }
 
     /// Posts `body`, and returns the body of the response.
@@ -76,7 +122,7 @@ impl Client {
                     (_, 0) => failed.message,
                     (_, tries) => format!("{} ({} tries)", failed.message, tries + 1),
                 };
-                return Err(Error::Endpoint { url: self.url.shown(), message });
+                return Err(self.error(message));
             }
             thread::sleep(pause.min(LONGEST_PAUSE));
             tries += 1;
@@ -92,7 +138,7 @@ impl Client {
         if let Some(authorization) = &self.authorization {
             request = request.header(header::AUTHORIZATION, authorization);
         }
-        let mut response = request.send(body).map_err(|error| transport(&error))?;
+        let mut response = request.send(body).map_err(|error| self.transport(&error))?;
         let status = response.status();
         if status.is_redirection() {
             return Err(Failed::for_good(format!(
@@ -101,9 +147,9 @@ impl Client {
             )));
         }
         let after = retry_after(response.headers());
-        let read = response.body_mut().with_config().limit(LARGEST_BODY).read_to_vec();
+        let read = response.body_mut().with_config().limit(self.largest).read_to_vec();
         if status == StatusCode::OK {
-            return read.map_err(|error| transport(&error));
+            return read.map_err(|error| self.transport(&error));
         }
         Err(Failed {
             message: refusal(status, &read.unwrap_or_default(), self.key()),
@@ -112,32 +158,34 @@ impl Client {
             after,
         })
     }
+
+    /// What went wrong below HTTP. The words are fixed: an error of the client could repeat what was sent.
+    fn transport(&self, error: &ureq::Error) -> Failed {
+        let (message, again) = match error {
+            ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => {
+                ("can't be connected in time".to_owned(), true)
+            }
+            ureq::Error::Timeout(_) => ("did not answer in time".to_owned(), true),
+            // Below https, where the certificate or the protocol is refused.
+            ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => (UNTRUSTED.to_owned(), false),
+            ureq::Error::Io(error) => (format!("can't be reached: {}", error.kind()), true),
+            ureq::Error::HostNotFound => ("has a host that is not known".to_owned(), false),
+            ureq::Error::BodyExceedsLimit(_) => (format!("sent more than {} bytes", self.largest), false),
+            ureq::Error::LargeResponseHeader(..) => ("sent a header that is too large".to_owned(), false),
+            ureq::Error::ConnectionFailed => ("can't be connected".to_owned(), true),
+            ureq::Error::Protocol(_) | ureq::Error::BodyStalled => {
+                ("does not speak HTTP/1.1 as expected".to_owned(), false)
+            }
+            ureq::Error::Tls(_) | ureq::Error::TlsRequired => (UNTRUSTED.to_owned(), false),
+            #[cfg(feature = "tls")]
+            ureq::Error::Rustls(_) => (UNTRUSTED.to_owned(), false),
+            _ => ("could not be asked".to_owned(), false),
+        };
+        Failed { message, again, after: None }
+    }
 }
 
 const UNTRUSTED: &str = "can't be connected securely: its certificate or its TLS is not accepted";
-
-/// What went wrong below HTTP. The words are fixed: an error of the client could repeat what was sent.
-fn transport(error: &ureq::Error) -> Failed {
-    let (message, again) = match error {
-        ureq::Error::Timeout(Timeout::Connect | Timeout::Resolve) => ("can't be connected in time".to_owned(), true),
-        ureq::Error::Timeout(_) => ("did not answer in time".to_owned(), true),
-        // Below https, where the certificate or the protocol is refused.
-        ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => (UNTRUSTED.to_owned(), false),
-        ureq::Error::Io(error) => (format!("can't be reached: {}", error.kind()), true),
-        ureq::Error::HostNotFound => ("has a host that is not known".to_owned(), false),
-        ureq::Error::BodyExceedsLimit(_) => (format!("sent more than {LARGEST_BODY} bytes"), false),
-        ureq::Error::LargeResponseHeader(..) => ("sent a header that is too large".to_owned(), false),
-        ureq::Error::ConnectionFailed => ("can't be connected".to_owned(), true),
-        ureq::Error::Protocol(_) | ureq::Error::BodyStalled => {
-            ("does not speak HTTP/1.1 as expected".to_owned(), false)
-        }
-        ureq::Error::Tls(_) | ureq::Error::TlsRequired => (UNTRUSTED.to_owned(), false),
-        #[cfg(feature = "tls")]
-        ureq::Error::Rustls(_) => (UNTRUSTED.to_owned(), false),
-        _ => ("could not be asked".to_owned(), false),
-    };
-    Failed { message, again, after: None }
-}
 
 /// A status that is not 200, with the code that the common APIs give. Nothing else of the response is repeated: it may
 /// hold part of the key, and so may the code.

@@ -11,7 +11,7 @@ pub(super) struct Url {
     secure: bool,
     /// Host and port.
     authority: String,
-    /// Without a slash at its end.
+    /// The base's, without a slash at its end, and what is asked for below it.
     path: String,
     /// With its question mark; may be secret.
     query: Hidden,
@@ -27,8 +27,8 @@ impl std::fmt::Debug for Hidden {
 }
 
 impl Url {
-    /// Reads the base URL of an API, such as `https://api.example.com/v1`.
-    pub fn parse(base: &str) -> Result<Self> {
+    /// Reads the base URL of an API, such as `https://api.example.com/v1`; `below` is put behind it, such as `/embeddings`.
+    pub fn parse(base: &str, below: &str) -> Result<Self> {
         let wrong = |why: &str| Err(Error::Invalid { message: format!("the endpoint's base URL {why}") });
         let (secure, rest) = match base.split_once("://") {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (true, rest),
@@ -52,7 +52,7 @@ impl Url {
         if host_of(authority).is_none() {
             return wrong("has a host or port that can't be read");
         }
-        let path = path.trim_end_matches('/').to_owned();
+        let path = format!("{}{below}", path.trim_end_matches('/'));
         Ok(Self { secure, authority: authority.to_owned(), path, query: Hidden(query.to_owned()) })
     }
 
@@ -78,7 +78,7 @@ impl Url {
         &self.authority
     }
 
-    /// The address of chat completions, as it is asked.
+    /// The address, as it is asked.
     pub fn request(&self) -> String {
         format!("{}{}", self.shown(), self.query.0)
     }
@@ -86,7 +86,7 @@ impl Url {
     /// The same without its query: for messages.
     pub fn shown(&self) -> String {
         let scheme = if self.secure { "https" } else { "http" };
-        format!("{scheme}://{}{}/chat/completions", self.authority, self.path)
+        format!("{scheme}://{}{}", self.authority, self.path)
     }
 }
 
@@ -117,23 +117,23 @@ mod tests {
     use super::*;
 
     #[rstest]
-    #[case("http://localhost:11434/v1", "http://localhost:11434/v1/chat/completions", true)]
-    #[case("HTTPS://api.example.com/v1/", "https://api.example.com/v1/chat/completions", false)]
-    #[case("http://[::1]:8080", "http://[::1]:8080/chat/completions", true)]
-    #[case("http://127.8.0.1", "http://127.8.0.1/chat/completions", true)]
-    #[case("http://LocalHost/v1", "http://LocalHost/v1/chat/completions", true)]
-    #[case("http://[::2]", "http://[::2]/chat/completions", false)]
-    #[case("http://127.0.0.1.example.com", "http://127.0.0.1.example.com/chat/completions", false)]
-    #[case("http://localhost.example.com", "http://localhost.example.com/chat/completions", false)]
+    #[case("http://localhost:11434/v1", "http://localhost:11434/v1/x", true)]
+    #[case("HTTPS://api.example.com/v1/", "https://api.example.com/v1/x", false)]
+    #[case("http://[::1]:8080", "http://[::1]:8080/x", true)]
+    #[case("http://127.8.0.1", "http://127.8.0.1/x", true)]
+    #[case("http://LocalHost/v1", "http://LocalHost/v1/x", true)]
+    #[case("http://[::2]", "http://[::2]/x", false)]
+    #[case("http://127.0.0.1.example.com", "http://127.0.0.1.example.com/x", false)]
+    #[case("http://localhost.example.com", "http://localhost.example.com/x", false)]
     fn a_base_url_is_read(#[case] base: &str, #[case] request: &str, #[case] local: bool) {
-        let url = Url::parse(base).expect("a good address");
+        let url = Url::parse(base, "/x").expect("a good address");
         assert_eq!((url.request().as_str(), url.shown().as_str(), url.is_local()), (request, request, local));
     }
 
     #[test]
     fn a_query_is_asked_and_never_shown() {
-        let url = Url::parse("https://example.com/v1?api-version=1&key=s3cret").expect("a good address");
-        assert_eq!(url.request(), "https://example.com/v1/chat/completions?api-version=1&key=s3cret");
+        let url = Url::parse("https://example.com/v1?api-version=1&key=s3cret", "/x").expect("a good address");
+        assert_eq!(url.request(), "https://example.com/v1/x?api-version=1&key=s3cret");
         assert!(!url.shown().contains("s3cret") && !format!("{url:?}").contains("s3cret"));
     }
 
@@ -156,7 +156,7 @@ mod tests {
     #[case("https://example.com/#s3cret")]
     #[case("https://example.com/ s3cret")]
     fn another_address_is_refused_without_repeating_it(#[case] base: &str) {
-        let message = Url::parse(base).expect_err("refused").to_string();
+        let message = Url::parse(base, "/x").expect_err("refused").to_string();
         assert!(!message.contains("s3cret") && !message.contains("example"), "{message}");
     }
 }
