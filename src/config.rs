@@ -36,6 +36,8 @@ pub struct Config {
     pub sync: SyncSettings,
     /// How questions are answered.
     pub answer: AnswerSettings,
+    /// Which model makes vectors, where the file names one.
+    pub embedding: Option<EmbeddingSettings>,
     /// What holds for the readers of all sources.
     pub access: AccessSettings,
 }
@@ -69,6 +71,44 @@ impl Default for AnswerSettings {
         let api_key_env = "OPENAI_API_KEY".to_owned();
         Self { base_url: None, model: None, api_key_env, timeout_seconds: 60, retries: 2 }
     }
+}
+
+/// The model that makes vectors, and how it is given texts.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EmbeddingSettings {
+    /// The model.
+    pub embedder: EmbedderSettings,
+    /// The least cosine of a hit, -1 to 1; `None` for that of the model.
+    pub floor: Option<f64>,
+    /// What is put before a question, at most 1,024 bytes; models that were trained so need it. Empty by default.
+    pub query_prefix: String,
+    /// What is put before a chunk, at most 1,024 bytes. Empty by default.
+    pub chunk_prefix: String,
+}
+
+/// Where vectors come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EmbedderSettings {
+    /// The test double: it knows words, not their meaning.
+    Hashing,
+    /// A model in a folder of this machine.
+    Local {
+        /// The folder, below that of the `ragdb.yaml`.
+        folder: PathBuf,
+    },
+    /// A model behind an OpenAI-compatible API.
+    Endpoint {
+        /// The base URL.
+        base_url: String,
+        /// The model's name.
+        model: String,
+        /// As [`AnswerSettings::api_key_env`].
+        api_key_env: String,
+        /// How many numbers its vectors have, 1 to 8,192.
+        dimensions: u32,
+        /// How long one request may take, 1 to 3600; 60 by default.
+        timeout_seconds: u32,
+    },
 }
 
 /// A folder of documents and the rules that hold for them.

@@ -148,7 +148,10 @@ pub use backup::BackupReport;
 pub use cache::{CachedAnswer, CachedEvidence};
 pub use check::{Check, CheckReport, CheckRequest, Damage};
 pub use cite::{CiteStatus, Cited};
-pub use config::{AccessSettings, AnswerSettings, ChunkSettings, Config, DeclaredBy, SourceConfig, SyncSettings};
+pub use config::{
+    AccessSettings, AnswerSettings, ChunkSettings, Config, DeclaredBy, EmbedderSettings, EmbeddingSettings,
+    SourceConfig, SyncSettings,
+};
 pub use context::{ContextRequest, Evidence};
 pub use embed::{EmbedProgress, EmbedReport, EmbedRequest, VectorStatus};
 pub use embedding::{EmbedAs, Embedder, EndpointEmbedder, EndpointEmbedding, HashingEmbedder, Prefixes};

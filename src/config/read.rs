@@ -1,6 +1,7 @@
 //! The text of a `ragdb.yaml` → [`Config`]: strict, with limits, every refusal with its line.
 
 mod answer;
+mod embedding;
 
 use std::path::{Path, PathBuf};
 
@@ -21,6 +22,7 @@ struct RawConfig {
     gate: Option<RawGate>,
     sync: Option<RawSync>,
     answer: Option<answer::Raw>,
+    embedding: Option<embedding::Raw>,
     access: RawAccess,
 }
 
@@ -130,6 +132,7 @@ pub(super) fn from_yaml(text: &str, path: &Path) -> Result<Config> {
     if let Some(raw) = raw.answer {
         config.answer = raw.check().map_err(fault)?;
     }
+    config.embedding = raw.embedding.map_or(Ok(None), |raw| raw.check(&base)).map_err(fault)?;
     Ok(config)
 }
 

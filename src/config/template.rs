@@ -91,4 +91,22 @@ sources:
   ## How long one request may take, and how often a rejected answer goes back.
   # timeout_seconds: 60
   # retries: 2
+
+## Which model makes vectors for `ragdb embed` and for questions: `local` (a folder with a BERT model, below this file),
+## `endpoint` (an OpenAI-compatible API: every chunk's text and every question goes to its address), or `hashing` (a test
+## double that knows words, not their meaning). Without a model there are no vectors.
+# embedding:
+  # kind: null
+  ## Of a local model.
+  # path: null
+  ## Of an endpoint, as under `answer`; `dimensions` is how many numbers its vectors have.
+  # base_url: null
+  # model: null
+  # api_key_env: OPENAI_API_KEY
+  # dimensions: null
+  # timeout_seconds: 60
+  ## The least cosine of a hit, and what the model wants before a question and before a text.
+  # floor: null
+  # query_prefix: ''
+  # chunk_prefix: ''
 ";

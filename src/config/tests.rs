@@ -168,11 +168,12 @@ fn the_template_documents_the_defaults() {
     assert_eq!(config.sources, [SourceConfig::new("docs".into(), "/srv/site".into(), "docs".into())]);
     assert_eq!(config.sync, SyncSettings::default());
     assert_eq!(config.answer, AnswerSettings::default());
-    assert_eq!(config.access, AccessSettings::default());
+    assert_eq!((config.access, config.embedding), (AccessSettings::default(), None));
     assert_eq!(config.bm25, Some(Bm25Policy::default()));
     assert_eq!(config.unsafe_scope, Some(UnsafeScope::default()));
     assert_eq!(config.chunking.unwrap().resolve().unwrap(), ChunkPolicy::default());
     // Every field that a file may hold is in the template.
+    let of_two = ["kind", "path", "scope", "groups", "base_url", "model", "api_key_env", "timeout_seconds"];
     for field in [
         "id",
         "kind",
@@ -201,11 +202,15 @@ fn the_template_documents_the_defaults() {
         "timeout_seconds",
         "retries",
         "statistics",
+        "dimensions",
+        "floor",
+        "query_prefix",
+        "chunk_prefix",
     ] {
         let lines =
             uncommented.iter().filter(|line| line.trim_start_matches([' ', '-']).starts_with(&format!("{field}:")));
-        // A source has a scope, and so has the gate; it names groups, and so does the list of all.
-        assert_eq!(lines.count(), 1 + usize::from(matches!(field, "scope" | "groups")), "{field}");
+        // A source has a scope, and so has the gate; it names groups, and so does the list of all; two models are asked.
+        assert_eq!(lines.count(), 1 + usize::from(of_two.contains(&field)), "{field}");
     }
 }
 
@@ -283,5 +288,56 @@ fn the_model_to_ask_is_read() {
 #[case("api_key: sk-1", "line 2: ")]
 fn a_model_that_can_t_be_asked_is_refused(#[case] line: &str, #[case] expected: &str) {
     let message = parse(&format!("answer:\n  {line}\n")).unwrap_err().to_string();
+    assert!(message.contains(expected) && !message.contains("s3cret"), "{message}");
+}
+
+#[rstest]
+#[case("kind: hashing", EmbedderSettings::Hashing)]
+#[case("kind: local\n  path: models/m", EmbedderSettings::Local { folder: "/etc/models/m".into() })]
+#[case(
+    "kind: endpoint\n  base_url: http://localhost:11434/v1\n  model: nomic\n  dimensions: 768\n  api_key_env: ''",
+    EmbedderSettings::Endpoint {
+        base_url: "http://localhost:11434/v1".into(),
+        model: "nomic".into(),
+        api_key_env: String::new(),
+        dimensions: 768,
+        timeout_seconds: 60,
+    }
+)]
+fn the_model_for_vectors_is_read(#[case] lines: &str, #[case] embedder: EmbedderSettings) {
+    let (query_prefix, chunk_prefix) = (String::new(), String::new());
+    let expected = EmbeddingSettings { embedder, floor: None, query_prefix, chunk_prefix };
+    let config = Config::from_yaml(&format!("embedding:\n  {lines}\n"), "/etc/ragdb.yaml").unwrap();
+    assert_eq!(config.embedding, Some(expected));
+}
+
+#[test]
+fn what_a_model_wants_of_texts_is_read() {
+    let text =
+        "embedding:\n  kind: local\n  path: m\n  floor: 0.25\n  query_prefix: 'query: '\n  chunk_prefix: 'p: '\n";
+    let embedding = parse(text).unwrap().embedding.unwrap();
+    assert_eq!((embedding.floor, &*embedding.query_prefix, &*embedding.chunk_prefix), (Some(0.25), "query: ", "p: "));
+}
+
+#[rstest]
+#[case("path: m", "line 2: embedding.kind is missing")]
+#[case("kind: magic", "line 2: ")]
+#[case("kind: local", "line 2: embedding.kind local needs embedding.path")]
+#[case("kind: local\n  path: ../m", "line 3: embedding.path: `../m` leads upwards")]
+#[case("kind: local\n  path: m\n  model: x", "line 4: embedding.model means nothing where embedding.kind is local")]
+#[case("kind: hashing\n  query_prefix: 'query: '", "line 3: embedding.query_prefix means nothing")]
+#[case("kind: endpoint", "line 2: embedding.kind endpoint needs embedding.dimensions")]
+#[case("kind: endpoint\n  dimensions: 8", "line 2: embedding.kind endpoint needs embedding.base_url")]
+#[case(
+    "kind: endpoint\n  dimensions: 8193\n  base_url: http://x\n  model: m",
+    "line 3: embedding.dimensions is 8193; it must be 1 to 8192"
+)]
+#[case("kind: endpoint\n  dimensions: 8\n  base_url: https://me:s3cret@x", "line 4: embedding.base_url")]
+#[case("kind: endpoint\n  dimensions: 8\n  api_key_env: sk-s3cret", "line 4: embedding.api_key_env")]
+#[case("kind: hashing\n  floor: 0.5", "line 3: embedding.floor means nothing")]
+#[case("kind: local\n  floor: 1.5", "line 3: embedding.floor is 1.5; a cosine is -1 to 1")]
+#[case("kind: local\n  floor: .nan", "line 3: embedding.floor")]
+fn a_model_that_makes_no_vectors_is_refused(#[case] lines: &str, #[case] expected: &str) {
+    let message = parse(&format!("embedding:\n  {lines}\n")).unwrap_err().to_string();
     assert!(message.contains(expected) && !message.contains("s3cret"), "{message}");
 }

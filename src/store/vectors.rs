@@ -287,7 +287,7 @@ pub(crate) fn contradictions(conn: &Connection) -> Result<Vec<String>> {
                UNION ALL \
                SELECT 'embedding_sets has no vectors for access class ' || (chunk_no >> 32) FROM embeddings e \
                WHERE NOT EXISTS (SELECT 1 FROM embedding_sets s WHERE s.profile_no = e.profile_no \
-               AND s.class_no = e.chunk_no >> 32) GROUP BY 1";
+               AND s.class_no = e.chunk_no >> 32 AND s.vectors > 0) GROUP BY 1";
     let mut statement = conn.prepare(sql)?;
     let rows = statement.query_map([], |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)

@@ -1,5 +1,6 @@
 //! The command line as a user or a script meets it: output, streams and exit codes of the real binary.
 
+mod embed;
 mod errors;
 mod output;
 mod terminal;

@@ -151,7 +151,7 @@ fn a_store_is_its_owners_and_complete_from_the_start() {
     assert!(
         listed.iter().all(|name| { fs::metadata(folder.path().join(name)).unwrap().permissions().mode() & 0o077 == 0 })
     );
-    assert_eq!(Store::migrate(&path).unwrap(), (4, 4));
+    assert_eq!(Store::migrate(&path).unwrap(), (5, 5));
 }
 
 #[rstest]

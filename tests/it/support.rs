@@ -78,7 +78,7 @@ impl Project {
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ragdb"));
         command.current_dir(self.path()).args(arguments).stdin(Stdio::null());
-        for name in ["RAGDB_DB", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM"] {
+        for name in ["RAGDB_DB", "RAGDB_EMBEDDER", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM"] {
             command.env_remove(name);
         }
         command

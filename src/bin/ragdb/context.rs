@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, IsTerminal, Stdout, Write};
 use std::path::PathBuf;
 
-use ragdb::{Config, Error, Principal, Store};
+use ragdb::{ApiKey, Config, Error, Principal, Store};
 
 use crate::args::Global;
 use crate::exit::{Reporter, Stop};
@@ -23,6 +23,14 @@ pub fn unwritable(stop: Stop, instead: &str) -> Stop {
         }),
         other => other,
     }
+}
+
+/// The key in an environment variable, where it is set.
+pub fn key(variable: &str) -> Result<Option<ApiKey>, Stop> {
+    let value = if variable.is_empty() { None } else { std::env::var_os(variable) };
+    let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
+    // What is not UTF-8 is no key: the library says so.
+    Ok(Some(ApiKey::new(value.to_str().unwrap_or_default())?))
 }
 
 /// How much is said on standard error.

@@ -8,6 +8,7 @@
 mod args;
 mod cmd;
 mod context;
+mod embedder;
 mod exit;
 mod files;
 mod progress;

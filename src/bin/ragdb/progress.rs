@@ -1,4 +1,4 @@
-//! Progress bars of a sync, on standard error.
+//! Progress bars of a sync and of making vectors, on standard error.
 
 use std::borrow::Cow;
 use std::io::{self, IsTerminal};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use ragdb::{SyncEvent, SyncProgress};
+use ragdb::{EmbedProgress, SyncEvent, SyncProgress};
 
 use crate::context::{Context, Verbosity};
 
@@ -14,10 +14,9 @@ use crate::context::{Context, Verbosity};
 pub struct SyncBar(Mutex<ProgressBar>);
 
 impl SyncBar {
-    /// A bar, where somebody is there to see it: standard error is a terminal, and neither `--quiet` nor `--json`.
+    /// A bar, where somebody is there to see it.
     pub fn new(context: &Context) -> Option<Arc<Self>> {
-        let seen = io::stderr().is_terminal() && context.verbosity > Verbosity::Quiet && !context.json;
-        seen.then(|| Arc::new(Self(Mutex::new(ProgressBar::hidden()))))
+        is_seen(context).then(|| Arc::new(Self(Mutex::new(ProgressBar::hidden()))))
     }
 
     /// Takes the bar off the screen.
@@ -26,18 +25,53 @@ impl SyncBar {
     }
 
     fn stage(&self, total: Option<u64>, template: &str, message: impl Into<Cow<'static, str>>) {
-        let bar = total.map_or_else(ProgressBar::new_spinner, ProgressBar::new).with_message(message);
-        let bar = match ProgressStyle::with_template(template) {
-            Ok(style) => bar.with_style(style),
-            Err(_) => bar,
-        };
-        bar.enable_steady_tick(Duration::from_millis(100));
+        let bar =
+            ticking(total.map_or_else(ProgressBar::new_spinner, ProgressBar::new), template).with_message(message);
         let before = std::mem::replace(&mut *self.bar(), bar);
         before.finish_and_clear();
     }
 
     fn bar(&self) -> MutexGuard<'_, ProgressBar> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether somebody sees a bar: standard error is a terminal, and neither `--quiet` nor `--json`.
+fn is_seen(context: &Context) -> bool {
+    io::stderr().is_terminal() && context.verbosity > Verbosity::Quiet && !context.json
+}
+
+fn ticking(bar: ProgressBar, template: &str) -> ProgressBar {
+    let bar = match ProgressStyle::with_template(template) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    };
+    bar.enable_steady_tick(Duration::from_millis(100));
+    bar
+}
+
+/// The bar of chunks that get vectors.
+pub struct EmbedBar(ProgressBar);
+
+impl EmbedBar {
+    /// A bar, hidden where nobody is there to see it.
+    pub fn new(context: &Context) -> Self {
+        if !is_seen(context) {
+            return Self(ProgressBar::hidden());
+        }
+        Self(ticking(ProgressBar::new(0), "{spinner} making vectors [{bar:20}] {pos}/{len} {per_sec} {eta}"))
+    }
+
+    /// Shows how far it is.
+    pub fn show(&self, progress: EmbedProgress) {
+        self.0.set_length(progress.total);
+        self.0.set_position(progress.done);
+    }
+}
+
+impl Drop for EmbedBar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }
 

@@ -16,6 +16,10 @@ const UNSEEN: &[&str] = &[
     "acl_classes.next_chunk",
     "chunk_rows.chunk_no",
     "documents.class_generation",
+    "embedding_profiles.created_at",
+    "embedding_sets.stamp",
+    "embeddings.embedding_no",
+    "embeddings.vector",
     "purges.generation",
     "purges.purged_at",
     "segments.chunks",
@@ -83,6 +87,7 @@ fn everything() -> Project {
     project.ok(&["purge", "secret.md"]);
     project.ok(&["answer", "How often is a key rotated?"]);
     project.ok(&["context", "grace period"]);
+    project.ok(&["embed", "--embedder", "hashing"]);
     project
 }
 

@@ -6,6 +6,7 @@
 mod acl;
 mod answer;
 mod cite;
+mod embed;
 mod evidence;
 mod judge;
 mod keep;
@@ -21,6 +22,7 @@ use clap::{ArgAction, Args, ColorChoice, CommandFactory, FromArgMatches, Parser,
 pub use acl::{AclArgs, AclChangeArgs, AclCommand, AclExplainArgs, AclListArgs, AclLogArgs};
 pub use answer::{AnswerArgs, ModelArgs};
 pub use cite::{CiteArgs, CiteCheckArgs, CiteCommand, CiteLockArgs};
+pub use embed::{EmbedArgs, EmbedderArgs};
 pub use evidence::ContextArgs;
 pub use judge::{AnswersArgs, Form, VerifyArgs};
 pub use keep::{BackupArgs, LookForArgs, PurgeArgs, RollbackArgs};
@@ -120,6 +122,7 @@ pub enum When {
 pub enum Command {
     Init(InitArgs),
     Sync(SyncArgs),
+    Embed(EmbedArgs),
     Status(StatusArgs),
     Search(SearchArgs),
     Context(ContextArgs),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::embed::EmbedderArgs;
 use super::reader::ReaderArgs;
 
 /// Write a commented ragdb.yaml for a folder.
@@ -61,6 +62,12 @@ pub struct SyncArgs {
     /// Accept that a source's root is another folder than at the last sync
     #[arg(long)]
     pub reroot: bool,
+    /// Give the chunks their vectors afterwards, as `ragdb embed` does; what was published stays published if that fails
+    #[arg(long, conflicts_with = "dry_run")]
+    pub embed: bool,
+    /// Which model makes vectors.
+    #[command(flatten)]
+    pub embedder: EmbedderArgs,
     /// How documents are cut.
     #[command(flatten)]
     pub chunking: ChunkingArgs,

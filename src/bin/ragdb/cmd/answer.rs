@@ -4,14 +4,14 @@ use std::io;
 use std::time::Duration;
 
 use ragdb::{
-    AnswerRecord, AnswerRequest, AnswerSettings, ApiKey, CachedAnswer, Endpoint, EndpointSettings, Error, Extractive,
+    AnswerRecord, AnswerRequest, AnswerSettings, CachedAnswer, Endpoint, EndpointSettings, Error, Extractive,
     Principal, Store, Synthesiser,
 };
 
 use super::context::NOTHING_TO_READ;
 use super::verify::{UNVERIFIED, receipt};
 use crate::args::{AnswerArgs, ModelArgs};
-use crate::context::{Context, unwritable};
+use crate::context::{Context, key, unwritable};
 use crate::exit::{Outcome, Stop};
 use crate::render::{Role, Screen, View, clean};
 
@@ -100,14 +100,6 @@ fn synthesiser(args: &ModelArgs, settings: &AnswerSettings, context: &Context) -
     context.note(&format!("evidence and question go to {model} at {}", endpoint.host()));
     context.detail(&format!("endpoint: {}", endpoint.url()));
     Ok(Box::new(endpoint))
-}
-
-/// The key in an environment variable, where it is set.
-fn key(variable: &str) -> Result<Option<ApiKey>, Stop> {
-    let value = if variable.is_empty() { None } else { std::env::var_os(variable) };
-    let Some(value) = value.filter(|value| !value.is_empty()) else { return Ok(None) };
-    // What is not UTF-8 is no key: the library says so.
-    Ok(Some(ApiKey::new(value.to_str().unwrap_or_default())?))
 }
 
 /// Says on standard error what is not in the answer, and why.

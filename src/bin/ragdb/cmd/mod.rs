@@ -9,6 +9,7 @@ mod cite;
 mod completions;
 mod context;
 mod diff;
+mod embed;
 mod eval;
 mod init;
 mod log;
@@ -34,6 +35,7 @@ pub fn run(command: &Command, context: &mut Context) -> Result<Outcome, Stop> {
     match command {
         Command::Init(args) => init::run(args, context),
         Command::Sync(args) => sync::run(args, context),
+        Command::Embed(args) => embed::run(args, context),
         Command::Status(args) => status::run(args, context),
         Command::Search(args) => search::run(args, context),
         Command::Context(args) => context::run(args, context),

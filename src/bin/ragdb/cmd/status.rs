@@ -2,9 +2,10 @@
 
 use std::io;
 
-use ragdb::{ChunkSettings, Error, SourceStatus, Status, Store};
+use ragdb::{ChunkSettings, Error, SourceStatus, Status, Store, VectorStatus};
 use serde::Serialize;
 
+use super::embed::ProfileView;
 use super::sync::{declared, planned_counts};
 use crate::args::StatusArgs;
 use crate::context::Context;
@@ -29,6 +30,7 @@ struct StatusView {
     segments: Option<u64>,
     tombstones: u64,
     file_bytes: Option<u64>,
+    vectors: Vec<VectorView>,
     sources: Vec<SourceView>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pending: Option<Pending>,
@@ -40,6 +42,14 @@ struct SourceView {
     kind: String,
     root: Option<String>,
     documents: u64,
+}
+
+#[derive(Serialize)]
+struct VectorView {
+    profile: ProfileView,
+    ready: bool,
+    vectors: u64,
+    missing: u64,
 }
 
 /// What a sync would do now, or why it would refuse.
@@ -97,9 +107,28 @@ impl From<Status> for StatusView {
             segments: status.segments,
             tombstones: status.tombstones,
             file_bytes: status.file_bytes,
+            vectors: status.vectors.into_iter().map(VectorView::from).collect(),
             sources: status.sources.into_iter().map(SourceView::from).collect(),
             pending: None,
         }
+    }
+}
+
+impl From<VectorStatus> for VectorView {
+    fn from(status: VectorStatus) -> Self {
+        let VectorStatus { profile, is_ready, vectors, missing } = status;
+        Self { profile: profile.into(), ready: is_ready, vectors, missing }
+    }
+}
+
+impl VectorView {
+    fn sentence(&self) -> String {
+        let missing = match (self.missing, self.ready) {
+            (0, true) => String::new(),
+            (missing, true) => format!("; {} without, see `ragdb embed`", counted(missing, "chunk")),
+            (missing, false) => format!("; {missing} to go, not used yet: `ragdb embed` goes on"),
+        };
+        format!("{} of {}{missing}", self.vectors, self.profile.sentence())
     }
 }
 
@@ -126,6 +155,9 @@ impl View for StatusView {
         let average = self.average_length;
         let segments = self.segments.map_or_else(String::new, |segments| counted(segments, "segment") + ", ");
         writeln!(screen.out, "index       {segments}{average:.1} terms a chunk")?;
+        for vectors in &self.vectors {
+            writeln!(screen.out, "vectors     {}", vectors.sentence())?;
+        }
         writeln!(screen.out, "tombstones  {}", self.tombstones)?;
         if let Some(policy) = &self.policy {
             let (cut, bm25) = (policy.chunking, policy.bm25);

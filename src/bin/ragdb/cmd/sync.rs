@@ -4,13 +4,15 @@ use std::io;
 use std::sync::Arc;
 
 use ragdb::{
-    ChunkPolicy, ChunkSettings, Config, Failure, PlannedFile, SourceConfig, Store, SyncPlan, SyncProgress, SyncReport,
-    SyncRequest, SyncSources, UnsafeDocument,
+    ChunkPolicy, ChunkSettings, Config, EmbedRequest, Embedder, Failure, PlannedFile, SourceConfig, Store, SyncPlan,
+    SyncProgress, SyncReport, SyncRequest, SyncSources, UnsafeDocument,
 };
 use serde::Serialize;
 
+use super::embed::{EmbedView, embed};
 use crate::args::{ChunkingArgs, SyncArgs};
 use crate::context::{Context, Verbosity};
+use crate::embedder;
 use crate::exit::{Outcome, Stop};
 use crate::progress::SyncBar;
 use crate::render::{ChunksView, DocumentsView, FailureView, Role, Screen, View, bytes, clean, counted, optional};
@@ -23,15 +25,17 @@ const NOTES_SHOWN: usize = 10;
 
 /// Runs the verb.
 pub fn run(args: &SyncArgs, context: &mut Context) -> Result<Outcome, Stop> {
-    let request = request(args, context)?;
-    if args.dry_run { plan(args, &request, context) } else { publish(request, context) }
+    let config = if args.folders.is_empty() || args.embed { context.config()? } else { None };
+    let embedder = if args.embed { Some(embedder::required(&args.embedder, config.as_ref(), context)?) } else { None };
+    let request = request(args, config, context)?;
+    if args.dry_run { plan(args, &request, context) } else { publish(request, embedder.as_deref(), context) }
 }
 
 /// What to sync: the folders named, else the sources of the configuration, else those that the store knows.
-fn request(args: &SyncArgs, context: &Context) -> Result<SyncRequest, Stop> {
+fn request(args: &SyncArgs, config: Option<Config>, context: &Context) -> Result<SyncRequest, Stop> {
     let chunking = args.chunking.into();
     let request = if args.folders.is_empty() {
-        declared(context.config()?, chunking)?
+        declared(config, chunking)?
     } else if context.config_argument.is_some() {
         return Err(Stop::Usage("--config can't be used with DIR: the folders named are the sources".into()));
     } else {
@@ -79,7 +83,7 @@ fn open(request: &SyncRequest, context: &Context) -> Result<Store, Stop> {
     }
 }
 
-fn publish(mut request: SyncRequest, context: &mut Context) -> Result<Outcome, Stop> {
+fn publish(mut request: SyncRequest, embedder: Option<&dyn Embedder>, context: &mut Context) -> Result<Outcome, Stop> {
     if let (SyncSources::Folders(folders), false) = (&request.sources, context.db.exists()) {
         // A mistyped folder should not leave an empty store behind.
         folders.iter().try_for_each(|folder| SourceConfig::for_folder(folder).map(drop))?;
@@ -96,9 +100,17 @@ fn publish(mut request: SyncRequest, context: &mut Context) -> Result<Outcome, S
     tell_purged(&report.purged, context);
     tell_unsafe(&report, context);
     tell_access(&report, context);
-    let view = SyncView { verbose: context.verbosity == Verbosity::Verbose, ..SyncView::from(&report) };
-    context.print(&view)?;
-    Ok(Outcome::Done)
+    let verbose = context.verbosity == Verbosity::Verbose;
+    let made = embedder.map(|embedder| embed(&store, embedder, EmbedRequest::default(), context));
+    let (embed, failed) = match made.transpose() {
+        Ok(view) => (view, None),
+        Err(stop) => (None, Some(stop)),
+    };
+    if failed.is_none() || !context.json {
+        // What was published is said, also where the vectors failed; in JSON there is one document.
+        context.print(&SyncView { verbose, embed, ..SyncView::from(&report) })?;
+    }
+    failed.map_or(Ok(Outcome::Done), Err)
 }
 
 fn plan(args: &SyncArgs, request: &SyncRequest, context: &mut Context) -> Result<Outcome, Stop> {
@@ -215,6 +227,8 @@ struct SyncView {
     access_notes: Vec<NoteView>,
     bytes_read: u64,
     seconds: Seconds,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    embed: Option<EmbedView>,
     #[serde(skip)]
     verbose: bool,
 }
@@ -259,6 +273,7 @@ impl From<&SyncReport> for SyncView {
                 checkpoint: seconds.checkpoint,
                 total: seconds.total,
             },
+            embed: None,
             verbose: false,
         }
     }
@@ -284,7 +299,7 @@ impl View for SyncView {
             let stages = format!("walk {walk:.3}, read {read:.3}, write {write:.3}, checkpoint {checkpoint:.3}");
             writeln!(screen.out, "  seconds    {total:.3} ({stages})")?;
         }
-        Ok(())
+        self.embed.as_ref().map_or(Ok(()), |embed| embed.text(screen))
     }
 }
 
