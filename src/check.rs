@@ -14,7 +14,7 @@ mod vectors;
 
 use crate::error::{Error, Result};
 use crate::model::Digest;
-use crate::store::integrity::{self, Problem, Schema};
+use crate::store::integrity::{self, Part, Problem, Schema};
 use crate::store::{Connection, Store, documents};
 
 pub use damage::Damage;
@@ -235,8 +235,14 @@ fn or_finding(name: &'static str, what: &'static str, kind: Damage, outcome: Res
 fn sqlite(conn: &Connection, findings: &mut Findings) -> Result<()> {
     let (pages, problems) = integrity::sqlite(conn)?;
     findings.count = pages;
-    for Problem { message, is_derived } in problems {
-        findings.expect_as(if is_derived { Damage::Index } else { Damage::File }, false, || message);
+    for Problem { message, part } in problems {
+        let kind = match part {
+            Part::Derived => Damage::Index,
+            Part::Classes => Damage::Access,
+            Part::Documents => Damage::Documents,
+            Part::Other => Damage::File,
+        };
+        findings.expect_as(kind, false, || message);
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
+use super::lost::require_classes;
 use super::rule::{Effective, SourceRule, effective, orphaned};
 use crate::error::{Error, Result};
 use crate::model::rule::{ClassKey, Member, Rule};
@@ -114,7 +115,11 @@ pub(crate) struct Update<'c> {
 
 impl<'c> Update<'c> {
     /// Begins an update. `declared` is what `ragdb.yaml` says of groups now; `None` leaves those that are stored.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`] where the row of a class with documents is lost.
     pub(crate) fn begin(tx: &'c Connection, declared: Option<&KnownGroups>) -> Result<Self> {
+        require_classes(tx)?;
         if let Some(groups) = declared.map(KnownGroups::list)
             && access::known_groups(tx)?.as_deref() != groups
         {

@@ -8,12 +8,14 @@
 
 mod classes;
 pub(crate) mod history;
+mod lost;
 mod met;
 mod narrow;
 mod rule;
 mod scope;
 
 pub(crate) use classes::{Grounds, KnownGroups, Update, differs, outcome, row};
+pub(crate) use lost::{Lost, key_of, lost, require_classes, restore_classes};
 pub(crate) use met::{is_met, is_run_met};
 pub(crate) use narrow::narrower;
 pub(crate) use rule::{key_about_readers, narrowing};

@@ -3,12 +3,10 @@
 use std::collections::HashMap;
 
 use super::{Damage, Findings};
-use crate::access::{Grounds, differs, narrower, narrowing, row};
+use crate::access::{Grounds, Lost, differs, key_of, lost, narrower, row};
 use crate::error::Result;
-use crate::model::DocumentId;
 use crate::model::rule::ClassKey;
 use crate::store::access::{self, ClassRow, ClassRule};
-use crate::store::documents::DocumentRow;
 use crate::store::{self, Connection, classes};
 
 /// Every class has the rule that it comes from, in both places; every document is in its class, and so are its chunks.
@@ -17,6 +15,15 @@ pub(super) fn access(conn: &Connection, findings: &mut Findings) -> Result<()> {
     findings.count = rows.len() as u64;
     in_force(conn, &rows, findings)?;
     let grounds = Grounds::read(conn)?;
+    let unruled = classes::has_unruled(conn)?;
+    findings.expect(unruled, || "class 0, of documents without a rule, is missing".into());
+    let lost = lost(conn, &grounds)?;
+    for Lost { class_no, key } in &lost {
+        findings.expect_as(if key.is_ok() { Damage::Access } else { Damage::File }, false, || match key {
+            Ok(_) => format!("class {class_no}: it has documents, and its row is missing"),
+            Err(why) => format!("class {class_no}: its row is missing and can't be made again: {why}"),
+        });
+    }
     for class in &rows {
         let expected = row(class.class_no, class.key.clone(), grounds.rule(&class.key));
         findings.expect(!differs(&class.rule, &expected.rule), || {
@@ -29,7 +36,7 @@ pub(super) fn access(conn: &Connection, findings: &mut Findings) -> Result<()> {
     for stray in access::strays(conn)? {
         findings.expect_as(Damage::History, false, || stray);
     }
-    documents(conn, &rows, &grounds, findings)?;
+    documents(conn, &rows, &lost, &grounds, findings)?;
     let (epoch, head) = (access::epoch(conn)?, store::generations::head(conn)?);
     findings.expect_as(Damage::History, head.as_ref().is_none_or(|head| head.acl_epoch <= epoch), || {
         format!("acl_epochs ends with {epoch}, and the newest generation was published under a later one")
@@ -56,14 +63,21 @@ fn in_force(conn: &Connection, rows: &[ClassRow], findings: &mut Findings) -> Re
 }
 
 /// Each document is in the class that its source, its front matter and its acts put it in.
-fn documents(conn: &Connection, rows: &[ClassRow], grounds: &Grounds, findings: &mut Findings) -> Result<()> {
+fn documents(
+    conn: &Connection,
+    rows: &[ClassRow],
+    lost: &[Lost],
+    grounds: &Grounds,
+    findings: &mut Findings,
+) -> Result<()> {
     let alone = access::documents_with_acts(conn)?;
     let by_number: HashMap<i64, &ClassRow> = rows.iter().map(|class| (class.class_no, class)).collect();
-    let mut behind = HashMap::new();
+    let (mut behind, unruled) = (HashMap::new(), classes::has_unruled(conn)?);
     store::documents::for_each(conn, |number, document| {
         let place = || format!("document {} ({})", document.document_id, document.path);
         if document.class_no != 0 {
             match by_number.get(&document.class_no) {
+                None if lost.iter().any(|lost| lost.class_no == document.class_no) => {}
                 None => findings.expect_as(Damage::Documents, false, || format!("{}: its class is missing", place())),
                 Some(class) => {
                     let own = alone.contains(&document.document_id).then_some(document.document_id);
@@ -79,7 +93,9 @@ fn documents(conn: &Connection, rows: &[ClassRow], grounds: &Grounds, findings: 
         let behind = if let Some(&behind) = behind.get(&document.class_no) {
             behind
         } else {
-            let next = classes::next_chunk(conn, document.class_no)?;
+            let has_row = if document.class_no == 0 { unruled } else { by_number.contains_key(&document.class_no) };
+            // Of a class without a row nobody knows where its numbers end.
+            let next = if has_row { classes::next_chunk(conn, document.class_no)? } else { i64::MAX };
             behind.insert(document.class_no, next);
             next
         };
@@ -93,21 +109,6 @@ fn documents(conn: &Connection, rows: &[ClassRow], grounds: &Grounds, findings: 
         }
         Ok(())
     })
-}
-
-/// The key of the class that a document belongs to, or why its front matter has none.
-fn key_of(
-    document: &DocumentRow,
-    alone: Option<DocumentId>,
-    grounds: &Grounds,
-) -> std::result::Result<ClassKey, String> {
-    let fields = match &document.front_matter {
-        Some(json) => serde_json::from_str(json).map_err(|_| "its front matter is no JSON object".to_owned())?,
-        None => None,
-    };
-    let tenant = grounds.source(&document.source_id).map(|source| source.tenant.as_str());
-    let narrowing = narrowing(fields.as_ref(), tenant.filter(|tenant| !tenant.is_empty()))?;
-    Ok(ClassKey::new(&document.source_id, narrowing, alone))
 }
 
 /// Whether a document whose source, front matter and acts say `said` may be in the class with this key. After a rollback

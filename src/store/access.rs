@@ -9,7 +9,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::{Deserialize, Serialize};
 
-use super::classes::listed;
+use super::classes::{listed, remains};
 use super::settings;
 use crate::error::{Error, Result};
 use crate::model::rule::{ClassKey, Member, Rule};
@@ -47,9 +47,10 @@ impl ClassRule {
 pub(crate) fn rules(conn: &Connection) -> Result<Vec<ClassRule>> {
     let rules = written_rules(conn)?;
     if rules.iter().all(|class| class.class_no == 0) {
-        let sql = "SELECT EXISTS (SELECT 1 FROM acl_classes WHERE class_no > 0)";
+        let sql = "SELECT EXISTS (SELECT 1 FROM acl_classes WHERE class_no > 0) \
+                   OR EXISTS (SELECT 1 FROM documents WHERE class_no > 0)";
         if conn.prepare_cached(sql)?.query_row([], |row| row.get(0))? {
-            let detail = "settings.acl names no access class, and acl_classes has some".to_owned();
+            let detail = "settings.acl names no access class, and there are some".to_owned();
             return Err(Error::Damaged { detail });
         }
     }
@@ -170,20 +171,29 @@ fn named(kind: &str, name: String) -> Result<Member> {
 
 /// Adds a class under the next free number, which is returned. That of `row` does not matter.
 pub(crate) fn insert_class(conn: &Connection, row: &ClassRow) -> Result<i64> {
-    let last: i64 =
-        conn.prepare_cached("SELECT coalesce(max(class_no), 0) FROM acl_classes")?.query_row([], |row| row.get(0))?;
+    // Rows of classes may be lost, and what others have of them is not for the readers of a new one.
+    let sql = "SELECT max((SELECT coalesce(max(class_no), 0) FROM acl_classes), \
+               (SELECT coalesce(max(class_no), 0) FROM class_generations))";
+    let last: i64 = conn.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
     if last >= LAST_CLASS {
         let message = format!("the store has had {LAST_CLASS} access rules, and can't have more; make a new one");
         return Err(Error::Invalid { message });
     }
+    let class_no = last + 1;
+    restore_class(conn, &ClassRow { class_no, ..row.clone() })?;
+    Ok(class_no)
+}
+
+/// Adds a class under its number, with what stands of its chunks and its history.
+pub(crate) fn restore_class(conn: &Connection, row: &ClassRow) -> Result<()> {
     let sql = format!(
         "INSERT INTO acl_classes ({CLASS_COLUMNS}, next_chunk, digest) \
-         VALUES (?1, ?2, ?3, ?4, '', 'private', NULL, NULL, NULL, NULL, '[]', 0, printf('%064d', 0))"
+         VALUES (?1, ?2, ?3, ?4, '', 'private', NULL, NULL, NULL, NULL, '[]', ?5, ?6)"
     );
-    let class_no = last + 1;
-    conn.prepare_cached(&sql)?.execute(params![class_no, row.key.to_json(), row.key.source_id, row.key.document])?;
-    update_class(conn, &ClassRow { class_no, ..row.clone() })?;
-    Ok(class_no)
+    let (next_chunk, digest) = remains(conn, row.class_no)?;
+    let (key, source, document) = (row.key.to_json(), &row.key.source_id, &row.key.document);
+    conn.prepare_cached(&sql)?.execute(params![row.class_no, key, source, document, next_chunk, digest])?;
+    update_class(conn, row)
 }
 
 /// Replaces the rule of a class.
@@ -251,15 +261,15 @@ pub(crate) fn keys(conn: &Connection) -> Result<HashMap<i64, ClassKey>> {
     Ok(classes(conn)?.into_iter().map(|class| (class.class_no, class.key)).collect())
 }
 
-/// Rows that no rule can come from, in words.
+/// Rows that no rule can come from, in words. SQLite itself sees what belongs to classes that are not there.
 pub(crate) fn strays(conn: &Connection) -> Result<Vec<String>> {
     let mut strays = Vec::new();
     for (table, sql) in [
         ("acl_members", "SELECT count(*) FROM acl_members WHERE class_no = 0"),
         (
             "acl_classes",
-            "SELECT count(*) <> 1 FROM acl_classes WHERE class_no = 0 AND class_key = '{}' AND source_id = '' \
-             AND document_id IS NULL AND tenant = '' AND visibility = 'private' AND groups IS NULL AND notes = '[]'",
+            "SELECT count(*) FROM acl_classes WHERE class_no = 0 AND (class_key <> '{}' OR source_id <> '' \
+             OR document_id IS NOT NULL OR tenant <> '' OR visibility <> 'private' OR groups IS NOT NULL OR notes <> '[]')",
         ),
         (
             "class_generations",
@@ -269,15 +279,14 @@ pub(crate) fn strays(conn: &Connection) -> Result<Vec<String>> {
         ("acl_epochs", "SELECT count(*) <> coalesce(max(epoch), 0) FROM acl_epochs"),
         (
             "acl_class_epochs",
-            "SELECT count(*) FROM acl_class_epochs e WHERE NOT EXISTS (SELECT 1 FROM acl_epochs WHERE epoch = e.epoch) \
-             OR NOT EXISTS (SELECT 1 FROM acl_classes WHERE class_no = e.class_no)",
+            "SELECT count(*) FROM acl_class_epochs e WHERE NOT EXISTS (SELECT 1 FROM acl_epochs WHERE epoch = e.epoch)",
         ),
     ] {
         let found: i64 = conn.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
         if found > 0 {
             let what = match table {
                 "acl_epochs" => "a number is missing",
-                "acl_class_epochs" => "an epoch or a class is missing",
+                "acl_class_epochs" => "an epoch is missing",
                 "class_generations" => "the newest digest of a class is not that of its row",
                 _ => "class 0 is not as it was made",
             };

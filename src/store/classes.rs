@@ -20,6 +20,62 @@ pub(crate) const fn first_chunk(class_no: i64) -> i64 {
     class_no << LOCAL_BITS
 }
 
+/// The classes that documents and their chunks are in, and that have no row, ascending.
+pub(crate) fn without_row(conn: &Connection) -> Result<Vec<i64>> {
+    let mut next = conn.prepare_cached("SELECT min(chunk_no) FROM chunk_rows WHERE chunk_no >= ?1")?;
+    // The number of a chunk alone may be what was changed.
+    let sql = "SELECT NOT EXISTS (SELECT 1 FROM acl_classes WHERE class_no = ?1) \
+               AND EXISTS (SELECT 1 FROM documents WHERE class_no = ?1)";
+    let mut is_lost = conn.prepare_cached(sql)?;
+    let (mut lost, mut from) = (Vec::new(), 0_i64);
+    while let Some(chunk_no) = next.query_row([from], |row| row.get::<_, Option<i64>>(0))? {
+        let class_no = class_of(chunk_no);
+        if is_lost.query_row([class_no], |row| row.get(0))? {
+            lost.push(class_no);
+        }
+        from = first_chunk(class_no + 1);
+        if from <= chunk_no {
+            break;
+        }
+    }
+    Ok(lost)
+}
+
+/// What is known of the numbers and the history of a class whose row is lost: the place of its next chunk, and its digest.
+pub(super) fn remains(conn: &Connection, class_no: i64) -> Result<(i64, String)> {
+    let sql = "SELECT max(coalesce((SELECT max(chunk_no) + 1 FROM chunk_rows WHERE chunk_no >= ?2 AND chunk_no < ?3), ?2), \
+               coalesce((SELECT max(first_chunk + chunks) FROM segments WHERE class_no = ?1), ?2)) - ?2, \
+               coalesce((SELECT digest FROM class_generations WHERE class_no = ?1 ORDER BY generation DESC LIMIT 1), \
+               printf('%064d', 0))";
+    let (first, end) = (first_chunk(class_no), first_chunk(class_no + 1));
+    Ok(conn.prepare_cached(sql)?.query_row([class_no, first, end], |row| Ok((row.get(0)?, row.get(1)?)))?)
+}
+
+/// Whether the class of documents from before there were rules has its row.
+pub(crate) fn has_unruled(conn: &Connection) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM acl_classes WHERE class_no = 0)";
+    Ok(conn.prepare_cached(sql)?.query_row([], |row| row.get(0))?)
+}
+
+/// Makes the row of that class again where it is lost.
+pub(crate) fn restore_unruled(conn: &Connection) -> Result<()> {
+    let (next_chunk, digest) = remains(conn, 0)?;
+    let sql = "INSERT OR IGNORE INTO acl_classes (class_no, class_key, source_id, tenant, visibility, notes, next_chunk, \
+               digest) VALUES (0, '{}', '', '', 'private', '[]', ?1, ?2)";
+    conn.prepare_cached(sql)?.execute(params![next_chunk, digest])?;
+    Ok(())
+}
+
+/// Removes what stands of classes that have no row. Their tombstones stay, for the operator.
+pub(crate) fn forget_without_row(conn: &Connection) -> Result<()> {
+    let lost = "class_no NOT IN (SELECT class_no FROM acl_classes)";
+    for table in ["acl_members", "acl_class_epochs", "class_generations"] {
+        conn.execute(&format!("DELETE FROM {table} WHERE {lost}"), [])?;
+    }
+    conn.execute(&format!("UPDATE tombstones SET class_no = 0 WHERE {lost}"), [])?;
+    Ok(())
+}
+
 /// Takes the history of a class back to one generation, of which nothing is told: it belongs to another tenant from now on.
 pub(crate) fn forget_history(conn: &Connection, class_no: i64) -> Result<()> {
     let sql = "DELETE FROM class_generations WHERE class_no = ?1 AND generation < \
@@ -44,8 +100,11 @@ pub(crate) struct ClassChange {
 pub(crate) fn next_chunk(conn: &Connection, class_no: i64) -> Result<i64> {
     let sql = "SELECT next_chunk FROM acl_classes WHERE class_no = ?1";
     let next: Option<i64> = conn.prepare_cached(sql)?.query_row([class_no], |row| row.get(0)).optional()?;
-    let next = next.ok_or_else(|| Error::Damaged { detail: format!("access class {class_no} is missing") })?;
-    Ok(first_chunk(class_no) + next)
+    Ok(first_chunk(class_no) + next.ok_or_else(|| missing(class_no))?)
+}
+
+fn missing(class_no: i64) -> Error {
+    Error::Damaged { detail: format!("access class {class_no} is missing") }
 }
 
 /// Sets what [`next_chunk`] returns, after `added` new chunks.
@@ -66,7 +125,8 @@ pub(crate) fn advance(conn: &Connection, class_no: i64, added: u32) -> Result<()
 /// so that it does not depend on what happened to other classes.
 pub(crate) fn record(conn: &Connection, class_no: i64, generation: u64, mut change: ClassChange) -> Result<()> {
     let sql = "SELECT digest FROM acl_classes WHERE class_no = ?1";
-    let before: String = conn.prepare_cached(sql)?.query_row([class_no], |row| row.get(0))?;
+    let before: Option<String> = conn.prepare_cached(sql)?.query_row([class_no], |row| row.get(0)).optional()?;
+    let before = before.ok_or_else(|| missing(class_no))?;
     let before = Digest::parse(&before)
         .ok_or_else(|| Error::Damaged { detail: format!("acl_classes.digest of {class_no} is not a digest") })?;
     let mut hash = DigestBuilder::new("ragdb class 1");

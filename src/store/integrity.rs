@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 
+use super::classes;
 use crate::error::Result;
 
 /// The tables that are made from chunks and documents alone: see [`super::postings`].
@@ -13,8 +14,21 @@ const DERIVED: [&str; 4] = ["segments", "terms", "posting_blocks", "chunk_length
 pub(crate) struct Problem {
     /// In SQLite's words.
     pub message: String,
-    /// Whether it is in what can be made again from other rows: an index, or a derived table.
-    pub is_derived: bool,
+    /// What it is in.
+    pub part: Part,
+}
+
+/// A part of the file, by what it can be made again from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// An index, or a derived table: from other rows.
+    Derived,
+    /// The classes that somebody may read: from documents and sources.
+    Classes,
+    /// The documents: from the source files.
+    Documents,
+    /// Anything else.
+    Other,
 }
 
 /// How many pages the file has, and what `PRAGMA integrity_check` and `PRAGMA foreign_key_check` find.
@@ -29,15 +43,22 @@ pub(crate) fn sqlite(conn: &Connection) -> Result<(u64, Vec<Problem>)> {
             // these messages end with the name.
             let place = message.rsplit(' ').next().and_then(|name| name.split('.').next()).unwrap_or_default();
             let is_derived = message.contains(" index ") || DERIVED.contains(&place);
-            problems.push(Problem { message, is_derived });
+            problems.push(Problem { message, part: if is_derived { Part::Derived } else { Part::Other } });
         }
     }
+    let is_class_lost = !classes::without_row(conn)?.is_empty();
     let mut statement = conn.prepare("PRAGMA foreign_key_check")?;
     let rows = statement.query_map([], |row| {
         let (table, rowid, parent): (String, Option<i64>, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
         let rowid = rowid.unwrap_or_default();
         let message = format!("{table} row {rowid} refers to a row of {parent} that is not there");
-        Ok(Problem { message, is_derived: DERIVED.contains(&&*table) })
+        let part = match (&*table, &*parent) {
+            (table, _) if DERIVED.contains(&table) => Part::Derived,
+            ("documents", "acl_classes") if !is_class_lost => Part::Documents,
+            (_, "acl_classes") => Part::Classes,
+            _ => Part::Other,
+        };
+        Ok(Problem { message, part })
     })?;
     for row in rows {
         problems.push(row?);

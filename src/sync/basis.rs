@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::access::require_classes;
 use crate::error::Result;
 use crate::model::rule::ClassKey;
 use crate::model::{Digest, DocumentId};
@@ -30,7 +31,11 @@ pub(super) struct Basis {
 
 impl Basis {
     /// Reads it.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`](crate::Error::Damaged) where the row of an access class with documents is lost.
     pub(super) fn read(conn: &Connection) -> Result<Self> {
+        require_classes(conn)?;
         let parent = generations::head(conn)?;
         let newest = parent.as_ref().map_or(0, |parent| parent.number);
         Ok(Self {

@@ -219,6 +219,12 @@ impl<'a> Publication<'a> {
         for chunk in &document.removed {
             self.bury(&document.row, chunk, reason, &mut change)?;
         }
+        if let Some((_, old_class)) = &mut document.replaces
+            && self.access.class(*old_class).is_none()
+        {
+            // The document says of itself that it was where nothing is.
+            *old_class = 0;
+        }
         let document_no = if let Some((number, old_class)) = document.replaces {
             if old_class != class_no {
                 document.row.class_generation = self.number;

@@ -23,7 +23,7 @@ use crate::store::{Connection, chunks, classes, documents, generations, integrit
 /// A run ends where its chunks have so many bytes of text.
 const RUN_BYTES: usize = 4 << 20;
 
-/// Makes the SQL indexes, the rules of access and the postings again; returns how many chunks have postings. Runs that
+/// Makes the SQL indexes, rows of access classes that are lost, the rules of access and the postings again; returns how many chunks have postings. Runs that
 /// are too many for memory wait in an unnamed file in `folder`.
 ///
 /// # Errors
@@ -33,6 +33,7 @@ pub(crate) fn reindex(tx: &Connection, folder: &Path) -> Result<u64> {
     integrity::reindex(tx)?;
     let Some(policy) = policy_of_postings(tx)? else { return Ok(0) };
     check_policy(&policy, None)?;
+    access::restore_classes(tx)?;
     // Rules that are what they come from stay, and so does the epoch.
     access::Update::begin(tx, None)?.finish("the rules of access were made again")?;
     make_postings(tx, folder, &policy.bm25)

@@ -1,6 +1,7 @@
 //! `check` and the audits: what they find, and what they leave alone.
 
 mod columns;
+mod lost;
 mod mended;
 
 use std::fs;

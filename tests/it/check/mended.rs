@@ -12,10 +12,10 @@ use super::history;
 use crate::support::Project;
 use crate::world::{Content, World, answer, assert_sound, rows};
 
-const QUERIES: [&str; 6] = ["key", "rotate a key", "store report", "错误 E42", "密钥", "common section"];
+pub(super) const QUERIES: [&str; 6] = ["key", "rotate a key", "store report", "错误 E42", "密钥", "common section"];
 
 /// Runs SQL with SQLite's own checks off; what stands behind `;;` sees the schema as it is then.
-fn spoil(world: &World, sql: &str) {
+pub(super) fn spoil(world: &World, sql: &str) {
     for sql in sql.split(";;") {
         let conn = Connection::open(world.db()).unwrap();
         conn.set_db_config(rusqlite::config::DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false).unwrap();
@@ -26,12 +26,12 @@ fn spoil(world: &World, sql: &str) {
     }
 }
 
-fn checked(world: &World) -> CheckReport {
+pub(super) fn checked(world: &World) -> CheckReport {
     world.store().check(&CheckRequest { deep: true, sources: true }).unwrap()
 }
 
 /// The kinds of damage of a report, each once.
-fn kinds(report: &CheckReport) -> Vec<Damage> {
+pub(super) fn kinds(report: &CheckReport) -> Vec<Damage> {
     let mut kinds: Vec<Damage> = report.checks.iter().flat_map(|check| check.damage.clone()).collect();
     kinds.dedup();
     kinds
@@ -104,6 +104,13 @@ const WHOLE_HISTORY_GONE: &str = "DELETE FROM generations WHERE generation = 2";
     Damage::Access
 )]
 #[case::a_rule_of_a_class("DELETE FROM acl_members", "access", "its rule lets in others", Damage::Access)]
+#[case::a_row_of_a_class("DELETE FROM acl_classes", "access", "its row is missing", Damage::Access)]
+#[case::a_class_that_is_not_there(
+    "UPDATE documents SET class_no = 77 WHERE path = 'guide/keys.md'",
+    "access",
+    "its class is missing",
+    Damage::Documents
+)]
 #[case::a_text(A_TEXT, "chunks", "its text does not have its content hash", Damage::Documents)]
 #[case::a_composition(
     &format!("UPDATE chunk_rows SET composition_digest = zeroblob(16) {OF_KEYS}"),
@@ -258,7 +265,7 @@ fn a_rebuild_leaves_the_indexes_of_others_alone() {
 }
 
 /// All that a rebuild must leave as it is.
-fn kept(store: &Store) -> Vec<Vec<Vec<String>>> {
+pub(super) fn kept(store: &Store) -> Vec<Vec<Vec<String>>> {
     let tables = [
         "generations",
         "documents",
