@@ -12,7 +12,7 @@ mod rebuild;
 mod rows;
 mod vectors;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, IN_ITS_FILE, Result};
 use crate::model::Digest;
 use crate::store::integrity::{self, Part, Problem, Schema};
 use crate::store::{Connection, Store, documents};
@@ -215,7 +215,7 @@ fn of(
 ) -> Check {
     let mut findings = Findings::new(name, what, kind);
     if let Err(error) = check(conn, &mut findings) {
-        findings.expect(false, || error.to_string());
+        findings.expect(false, || in_words(error));
     }
     findings.into_check()
 }
@@ -225,10 +225,18 @@ fn or_finding(name: &'static str, what: &'static str, kind: Damage, outcome: Res
     match outcome {
         Err(error @ (Error::Damaged { .. } | Error::Database(_))) => {
             let mut findings = Findings::new(name, what, kind);
-            findings.expect(false, || error.to_string());
+            findings.expect(false, || in_words(error));
             Ok(findings.into_check())
         }
         other => other,
+    }
+}
+
+/// An error as a finding: that the store is damaged is said by the check.
+fn in_words(error: Error) -> String {
+    match error {
+        Error::Damaged { detail } => detail.strip_prefix(IN_ITS_FILE).map(str::to_owned).unwrap_or(detail),
+        other => other.to_string(),
     }
 }
 

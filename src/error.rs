@@ -290,9 +290,30 @@ impl std::error::Error for Error {
 
 impl From<rusqlite::Error> for Error {
     fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error_code() {
-            Some(rusqlite::ErrorCode::DatabaseCorrupt) => Self::Damaged { detail: format!("SQLite: {error}") },
-            _ => Self::Database(DatabaseError(error)),
+        match contradiction(&error) {
+            Some(what) => Self::Damaged { detail: format!("{IN_ITS_FILE}{what}") },
+            None => Self::Database(DatabaseError(error)),
         }
+    }
+}
+
+/// How the detail of damage begins that was met in a file whose name was not known there.
+pub(crate) const IN_ITS_FILE: &str = "in its file: ";
+
+/// What an error of SQLite's says of a store that contradicts itself, if that is what it means: a page that can't be read, a
+/// value that is none of its column's, a row that is not there, or one that another rules out. ragdb writes no such rows.
+fn contradiction(error: &rusqlite::Error) -> Option<String> {
+    use rusqlite::Error::{
+        FromSqlConversionFailure, IntegralValueOutOfRange, InvalidColumnType, QueryReturnedNoRows, Utf8Error,
+    };
+    use rusqlite::ErrorCode::{ConstraintViolation, DatabaseCorrupt};
+    match error {
+        Utf8Error(..) => Some("a text is not UTF-8".into()),
+        FromSqlConversionFailure(..) | IntegralValueOutOfRange(..) | InvalidColumnType(..) => {
+            Some(format!("a value can't be read: {error}"))
+        }
+        QueryReturnedNoRows => Some("a row is missing".into()),
+        _ => matches!(error.sqlite_error_code(), Some(DatabaseCorrupt | ConstraintViolation))
+            .then(|| format!("SQLite: {error}")),
     }
 }

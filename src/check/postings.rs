@@ -66,16 +66,30 @@ pub(super) fn index(conn: &Connection, findings: &mut Findings) -> Result<()> {
     let mut kind = Damage::Index;
     let (mut lexer, mut counts) = (Lexer::new(), TermCounts::new());
     store::documents::for_each(conn, |number, document| {
-        for chunk in store::chunks::of_document(conn, number)? {
+        let rows = store::chunks::of_document(conn, number)?;
+        let marks = store::findings::of_document(conn, number)?;
+        let is_recorded = record::document(&document, &rows, &marks) == document.record_hash;
+        for chunk in rows {
             let found = stored.remove(&chunk.chunk_no).unwrap_or_default();
             let mut wanted = Fingerprint::default();
-            let mut kind_here = Damage::Index;
+            let mut kind_here = if is_recorded { Damage::Index } else { Damage::Documents };
+            let text = store::chunks::text_as_stored(conn, chunk.chunk_no)?;
+            if chunk.is_indexed() && !record::fits(&chunk, &document.title, &text) {
+                kind_here = Damage::Documents;
+            }
+            if kind_here == Damage::Documents {
+                kind = Damage::Documents;
+            }
             if chunk.is_indexed() {
-                let text = store::chunks::text(conn, chunk.chunk_no)?;
-                if !record::fits(&chunk, &document.title, &text) {
-                    (kind, kind_here) = (Damage::Documents, Damage::Documents);
-                }
-                lexer.chunk_terms(&document.title, &chunk.headings()?, &text, &mut counts);
+                let headings = match chunk.headings() {
+                    Ok(headings) => headings,
+                    Err(error) => {
+                        let place = chunk.span.cite(&document.path);
+                        findings.expect_as(kind_here, false, || format!("{place}: {}", super::in_words(error)));
+                        continue;
+                    }
+                };
+                lexer.chunk_terms(&document.title, &headings, &text, &mut counts);
                 counts.iter().for_each(|(term, tf)| wanted.add(&key, term, tf));
                 findings.expect_as(Damage::Documents, counts.length() == chunk.token_count, || {
                     format!("chunk {}: it has {} terms, not {}", chunk.id(), counts.length(), chunk.token_count)

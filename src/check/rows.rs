@@ -93,7 +93,7 @@ pub(super) fn chunks(conn: &Connection, findings: &mut Findings) -> Result<()> {
         for chunk in store::chunks::of_document(conn, number)? {
             findings.count += 1;
             let place = || format!("chunk {} ({})", chunk.id(), chunk.span.cite(&document.path));
-            let text = store::chunks::text(conn, chunk.chunk_no)?;
+            let text = store::chunks::text_as_stored(conn, chunk.chunk_no)?;
             findings.expect(Digest::of(&text) == chunk.content, || {
                 format!("{}: its text does not have its content hash", place())
             });

@@ -145,6 +145,14 @@ fn invalid(message: String) -> Error {
     Error::Invalid { message }
 }
 
+/// It is the statement's fault, unless it met a page that can't be read.
+fn failed(what: &str, error: rusqlite::Error) -> Error {
+    match error.sqlite_error_code() {
+        Some(rusqlite::ErrorCode::DatabaseCorrupt) => error.into(),
+        _ => invalid(format!("{what}: {error}")),
+    }
+}
+
 /// One statement that reads and returns rows.
 pub(super) fn prepare<'c>(conn: &'c Connection, sql: &str) -> Result<Statement<'c>> {
     let statement = match conn.prepare(sql) {
@@ -155,7 +163,7 @@ pub(super) fn prepare<'c>(conn: &'c Connection, sql: &str) -> Result<Statement<'
         Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::AuthorizationForStatementDenied) => {
             return Err(invalid(format!("only reading is allowed here: {sql}")));
         }
-        Err(error) => return Err(invalid(format!("the SQL can't be run: {error}"))),
+        Err(error) => return Err(failed("the SQL can't be run", error)),
     };
     if !statement.readonly() || statement.column_count() == 0 {
         return Err(invalid("only statements that read and return rows are allowed".into()));
@@ -166,7 +174,7 @@ pub(super) fn prepare<'c>(conn: &'c Connection, sql: &str) -> Result<Statement<'
 fn query(conn: &Connection, sql: &str) -> Result<SqlResult> {
     let mut statement = prepare(conn, sql)?;
     let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
-    let rows = collect(&mut statement, columns.len()).map_err(|error| invalid(format!("the SQL failed: {error}")))?;
+    let rows = collect(&mut statement, columns.len()).map_err(|error| failed("the SQL failed", error))?;
     Ok(SqlResult { columns, rows })
 }
 

@@ -169,6 +169,12 @@ pub(crate) fn text(conn: &Connection, chunk_no: i64) -> Result<String> {
     statement.query_row([chunk_no], |row| row.get(0)).optional()?.ok_or_else(|| missing(chunk_no))
 }
 
+/// The text of a chunk, whatever bytes it has: those that are not UTF-8 are replaced, so that it does not have its hash.
+pub(crate) fn text_as_stored(conn: &Connection, chunk_no: i64) -> Result<String> {
+    let mut statement = conn.prepare_cached("SELECT text FROM chunk_rows WHERE chunk_no = ?1")?;
+    statement.query_row([chunk_no], |row| wire::text(row, 0)).optional()?.ok_or_else(|| missing(chunk_no))
+}
+
 /// The headings above a chunk, outermost first.
 pub(crate) fn headings(conn: &Connection, chunk_no: i64) -> Result<Vec<String>> {
     let sql = format!("SELECT c.headings, c.under_title, d.title {FROM} WHERE c.chunk_no = ?1");
@@ -263,7 +269,7 @@ fn read(row: &Row<'_>) -> Result<ChunkRow> {
         repeat: row.get(11)?,
         composition: row.get(12)?,
         heading_path: heading_path(row, [13, 15, 16])?,
-        unsafe_reason: row.get(14)?,
+        unsafe_reason: wire::optional_text(row, 14)?,
     })
 }
 
@@ -277,9 +283,9 @@ pub(super) fn span(row: &Row<'_>, first: usize) -> rusqlite::Result<Span> {
 /// The heading path, of the columns `headings`, `under_title` and the document's `title`.
 pub(super) fn heading_path(row: &Row<'_>, [headings, is_under_title, title]: [usize; 3]) -> rusqlite::Result<String> {
     if row.get(is_under_title)? {
-        Ok(under_title(row.get_ref(title)?.as_str()?, row.get_ref(headings)?.as_str()?))
+        Ok(under_title(&wire::text(row, title)?, &wire::text(row, headings)?))
     } else {
-        row.get(headings)
+        wire::text(row, headings)
     }
 }
 

@@ -67,7 +67,7 @@ pub(crate) fn manifest(conn: &Connection, source_no: i64) -> Result<Vec<StoredDo
     let mut rows = statement.query([source_no])?;
     let mut manifest = Vec::new();
     while let Some(row) = rows.next()? {
-        let path: String = row.get(1)?;
+        let path = wire::text(row, 1)?;
         let content_hash = Digest::from_bytes(row.get(2)?);
         let stamps = match (row.get(4)?, row.get(5)?, row.get(6)?) {
             (Some(mtime_ns), Some(ctime_ns), Some(inode)) => {
@@ -202,22 +202,22 @@ pub(crate) fn delete(conn: &Connection, document_no: i64) -> Result<()> {
 }
 
 fn read(row: &Row<'_>) -> Result<DocumentRow> {
-    let path: String = row.get(3)?;
+    let path = wire::text(row, 3)?;
     Ok(DocumentRow {
         document_id: DocumentId::from_bytes(row.get(0)?),
         source_no: row.get(1)?,
-        source_id: row.get(2)?,
-        title: row.get(4)?,
-        lang: row.get(5)?,
+        source_id: wire::text(row, 2)?,
+        title: wire::text(row, 4)?,
+        lang: wire::text(row, 5)?,
         revision: row.get(6)?,
         content_hash: Digest::from_bytes(row.get(7)?),
         size_bytes: row.get(8)?,
         lines: row.get(9)?,
-        front_matter: row.get(10)?,
+        front_matter: wire::optional_text(row, 10)?,
         generation_added: row.get(11)?,
         generation_updated: row.get(12)?,
         record_hash: Digest::from_bytes(row.get(13)?),
-        trust: row.get(15)?,
+        trust: wire::text(row, 15)?,
         class_no: row.get::<_, Option<i64>>(16)?.ok_or_else(|| damaged(&path, "class_no"))?,
         class_generation: row.get(17)?,
         path,

@@ -11,7 +11,7 @@ use rustix::fs::{Access, access};
 use rustix::io::Errno;
 
 use super::connect::BUSY_TIMEOUT;
-use crate::error::{DatabaseError, Error};
+use crate::error::{DatabaseError, Error, IN_ITS_FILE};
 
 /// The error for the store at `path`.
 pub(super) fn error(path: &Path, error: rusqlite::Error) -> Error {
@@ -23,7 +23,18 @@ pub(super) fn error(path: &Path, error: rusqlite::Error) -> Error {
         Some(DiskFull) => Error::DiskFull { path: path.to_owned() },
         Some(ReadOnly) => Error::ReadOnly { path: path.to_owned() },
         Some(CannotOpen | PermissionDenied | SystemIoFailure) => Error::io(path, reason(path, &error)),
-        _ => error.into(),
+        _ => match error.into() {
+            Error::Damaged { detail } => Error::Damaged { detail: in_file(path, detail) },
+            other => other,
+        },
+    }
+}
+
+/// Names the file in the detail of damage that was met in it.
+fn in_file(path: &Path, detail: String) -> String {
+    match detail.strip_prefix(IN_ITS_FILE) {
+        Some(what) => format!("in {}: {what}", path.display()),
+        None => detail,
     }
 }
 
@@ -39,6 +50,7 @@ pub(super) fn opening_failed(path: &Path, failed: rusqlite::Error) -> Error {
 pub(super) fn located(path: &Path, failed: Error) -> Error {
     match failed {
         Error::Database(DatabaseError(failed)) => error(path, failed),
+        Error::Damaged { detail } => Error::Damaged { detail: in_file(path, detail) },
         other => other,
     }
 }

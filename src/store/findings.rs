@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chunks::{self, ChunkRow};
 use super::classes::listed;
+use super::wire;
 use crate::error::Result;
 
 /// A place in a document where a rule matched.
@@ -49,7 +50,7 @@ pub(crate) fn of_document(conn: &Connection, document_no: i64) -> Result<Vec<Fin
     let mut statement = conn.prepare_cached(sql)?;
     let read = |row: &Row<'_>| {
         Ok(FindingRow {
-            rule: row.get(0)?,
+            rule: wire::text(row, 0)?,
             start_line: row.get(1)?,
             end_line: row.get(2)?,
             start_byte: row.get(3)?,

@@ -10,6 +10,9 @@ use crate::error::Result;
 /// The tables that are made from chunks and documents alone: see [`super::postings`].
 const DERIVED: [&str; 4] = ["segments", "terms", "posting_blocks", "chunk_lengths"];
 
+/// The tables that are made from the source files: of documents that are held to their hashes.
+const OF_DOCUMENTS: [&str; 3] = ["documents", "chunk_rows", "unsafe_findings"];
+
 /// Something that SQLite found.
 pub(crate) struct Problem {
     /// In SQLite's words.
@@ -42,8 +45,14 @@ pub(crate) fn sqlite(conn: &Connection) -> Result<(u64, Vec<Problem>)> {
             // `row 3 missing from index x`, `CHECK constraint failed in x`, `NULL value in x.y`: unlike those of pages,
             // these messages end with the name.
             let place = message.rsplit(' ').next().and_then(|name| name.split('.').next()).unwrap_or_default();
-            let is_derived = message.contains(" index ") || DERIVED.contains(&place);
-            problems.push(Problem { message, part: if is_derived { Part::Derived } else { Part::Other } });
+            let part = if message.contains(" index ") || DERIVED.contains(&place) {
+                Part::Derived
+            } else if OF_DOCUMENTS.contains(&place) {
+                Part::Documents
+            } else {
+                Part::Other
+            };
+            problems.push(Problem { message, part });
         }
     }
     let is_class_lost = !classes::without_row(conn)?.is_empty();

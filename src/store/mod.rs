@@ -169,7 +169,7 @@ impl Store {
 
     fn of(path: PathBuf, (name, first): (connect::Name, Connection), access: Access) -> Result<Self> {
         let writer = (access == Access::Write).then(|| Mutex::new(None));
-        let fault = integrity::fault(&first)?;
+        let fault = integrity::fault(&first).map_err(|error| explain::located(&path, error))?;
         let (first, readers, kept) = (Mutex::new(first), OnceLock::new(), OnceLock::new());
         let opened = open::Opened::new(&path);
         Ok(Self { path, name, first, readers, writer, fault, kept, _opened: opened })

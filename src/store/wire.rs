@@ -1,7 +1,28 @@
 //! How a row's digests, ids and spans are written to a spool file, without making the public types serialisable
-//! (a serialisable type is a frozen one).
+//! (a serialisable type is a frozen one); and how a row's texts are read.
 
+use rusqlite::Row;
+use rusqlite::types::{FromSql, FromSqlResult, ValueRef};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A text of which bytes that are not UTF-8 are replaced. No hash holds of it then, which says where the damage is.
+struct Lossy(String);
+
+impl FromSql for Lossy {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        Ok(Self(String::from_utf8_lossy(value.as_bytes()?).into_owned()))
+    }
+}
+
+/// The text of a column whose row has a hash.
+pub(super) fn text(row: &Row<'_>, column: usize) -> rusqlite::Result<String> {
+    row.get(column).map(|Lossy(text)| text)
+}
+
+/// The same of a column that may be NULL.
+pub(super) fn optional_text(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<String>> {
+    Ok(row.get::<_, Option<Lossy>>(column)?.map(|Lossy(text)| text))
+}
 
 /// For `#[serde(with)]` on a [`crate::Digest`].
 pub(crate) mod digest {

@@ -1,6 +1,7 @@
 //! A document goes: its rows become tombstones, its postings deaths, and a generation says so. What a sync does to a
 //! deleted file's document, and a purge or a rollback to others.
 
+use super::mend;
 use crate::error::{Error, Result};
 use crate::index::{self, Deaths, NewChunks};
 use crate::lexicon::{LEXER_VERSION, Lexer, TermCounts};
@@ -142,6 +143,9 @@ pub(super) fn policy_of_postings(tx: &Connection) -> Result<Option<Policy>> {
 }
 
 /// Calls `each` with those of a document's stored chunks that have postings: with their places in `rows` and their terms.
+///
+/// # Errors
+/// [`Error::Damaged`] where a stored text is not what was indexed.
 pub(super) fn for_each_indexed(
     tx: &Connection,
     document: &DocumentRow,
@@ -150,7 +154,7 @@ pub(super) fn for_each_indexed(
 ) -> Result<()> {
     let (mut lexer, mut counts) = (Lexer::new(), TermCounts::new());
     for (place, chunk) in (0..).zip(rows).filter(|(_, chunk)| chunk.is_indexed()) {
-        let text = chunks::text(tx, chunk.chunk_no)?;
+        let text = mend::indexed_text(tx, chunk, document)?;
         lexer.chunk_terms(&document.title, &chunk.headings()?, &text, &mut counts);
         each(place, chunk, &counts);
     }

@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 
 use super::spool::Fate;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::index::Deaths;
 use crate::store::chunks::{self, ChunkRow};
-use crate::store::documents::{self, StoredDocument};
+use crate::store::documents::{self, DocumentRow, StoredDocument};
 use crate::store::{Connection, Store, classes, findings, record};
 
 /// Stored rows of a document that are not believed.
@@ -71,6 +71,24 @@ pub(super) fn doubted(store: &Store, stored: &StoredDocument, same_file: bool) -
     Ok(fault.map(doubted))
 }
 
+/// The text of a stored chunk as it was indexed: what its postings are counted out by.
+///
+/// # Errors
+/// [`Error::Damaged`] where text, headings or title are not those that were indexed.
+pub(super) fn indexed_text(conn: &Connection, chunk: &ChunkRow, document: &DocumentRow) -> Result<String> {
+    let text = chunks::text_as_stored(conn, chunk.chunk_no)?;
+    if record::fits(chunk, &document.title, &text) {
+        return Ok(text);
+    }
+    let place = chunk.span.cite(&document.path);
+    Err(Error::Damaged {
+        detail: format!(
+            "what is stored of {place} ({}) is not what was indexed; `ragdb sync --checksum` makes its rows again from the file",
+            document.source_id
+        ),
+    })
+}
+
 /// Whether the rows of a document have their hashes, and its chunks the numbers of its access class.
 pub(super) fn is_sound(conn: &Connection, document_no: i64) -> Result<bool> {
     Ok(fault(conn, document_no)?.is_none())
@@ -84,7 +102,7 @@ fn fault(conn: &Connection, document_no: i64) -> Result<Option<Fault>> {
         return Ok(Some(Fault::Record));
     }
     for row in &rows {
-        let text = chunks::text(conn, row.chunk_no)?;
+        let text = chunks::text_as_stored(conn, row.chunk_no)?;
         if classes::class_of(row.chunk_no) != document.class_no || !record::fits(row, &document.title, &text) {
             return Ok(Some(Fault::Chunk));
         }

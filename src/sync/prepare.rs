@@ -1,5 +1,7 @@
 //! The parallel part of a sync: from a file to a document that is ready to be written, outside any transaction.
 
+mod stored;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::SystemTime;
 
@@ -7,9 +9,9 @@ use super::failed::{FailedFile, Unparsed, unread_rule};
 use super::keys::Keys;
 use super::mark::{self, Found, Marks, Shown};
 use super::matching::{Matcher, keeps};
-use super::mend::{self, Doubted, Dying, doubted};
+use super::mend::{Doubted, Dying, doubted};
 use super::restore::{Copied, Past, read_copied};
-use super::spool::{Fate, Prepared, PreparedChunk, PreparedDeletion, PreparedDocument};
+use super::spool::{Fate, Prepared, PreparedChunk, PreparedDocument};
 use super::{PlannedFile, Source, Task};
 use crate::access;
 use crate::error::{Failure, Result};
@@ -21,12 +23,12 @@ use crate::lexicon::{Lexer, TermCounts};
 use crate::model::rule::{ClassKey, Narrowing};
 use crate::model::{ChunkPolicy, Digest, DocumentId, SourceKind, Trust, UnsafeScope, line_ends};
 use crate::store::Store;
-use crate::store::chunks::{self, ChunkRow};
-use crate::store::classes;
-use crate::store::documents::{self, DocumentRow, StoredDocument};
-use crate::store::findings::{self, FindingRow};
+use crate::store::chunks::ChunkRow;
+use crate::store::documents::{DocumentRow, StoredDocument};
+use crate::store::findings::FindingRow;
 use crate::store::record;
 use crate::store::tombstones::Reason;
+use stored::Stored;
 
 /// What every worker needs to know.
 pub(super) struct Context<'a> {
@@ -134,14 +136,6 @@ struct Parsed {
     of_file: Option<(String, u32)>,
 }
 
-/// A document as it is stored.
-struct Stored {
-    document_no: i64,
-    row: DocumentRow,
-    chunks: Vec<ChunkRow>,
-    findings: Vec<FindingRow>,
-}
-
 impl Worker<'_> {
     fn work(&mut self, task: Task, slice: &mut Output) -> Result<()> {
         match task {
@@ -228,26 +222,6 @@ impl Worker<'_> {
             Compared::Changed(document) => slice.entries.push(Prepared::Document(document)),
         }
         Ok(())
-    }
-
-    fn delete(&mut self, document_no: i64, reason: Reason, slice: &mut Output) -> Result<()> {
-        let Stored { document_no, row, chunks, .. } = self.stored(document_no)?;
-        if self.context.checksum && !self.context.store.read(|conn| mend::is_sound(conn, document_no))? {
-            self.dying.are_untold = true;
-        } else {
-            chunks.iter().try_for_each(|chunk| self.bury(chunk, &row.title))?;
-        }
-        let deletion = PreparedDeletion { document_no, row, chunks, reason };
-        slice.entries.push(Prepared::Deletion(Box::new(deletion)));
-        Ok(())
-    }
-
-    fn stored(&self, document_no: i64) -> Result<Stored> {
-        self.context.store.read(|conn| {
-            let row = documents::by_number(conn, document_no)?;
-            let findings = findings::of_document(conn, document_no)?;
-            Ok(Stored { document_no, row, chunks: chunks::of_document(conn, document_no)?, findings })
-        })
     }
 
     fn parse(&self, source: usize, text: String, hash: Digest) -> std::result::Result<Parsed, Unparsed> {
@@ -389,8 +363,9 @@ impl Worker<'_> {
                         None => Fate::Added,
                         Some(old) if doubted.is_some() => Fate::Reindexed { old: old.chunk_no },
                         Some(old) => {
-                            let title = stored.as_ref().map_or("", |stored| &stored.row.title);
-                            self.bury(old, title)?;
+                            if let Some(stored) = &stored {
+                                self.bury(old, &stored.row)?;
+                            }
                             Fate::Reindexed { old: old.chunk_no }
                         }
                     }
@@ -404,8 +379,8 @@ impl Worker<'_> {
             let fates = prepared.iter().map(|chunk| chunk.fate);
             self.dying.are_untold |= !removed.is_empty() || !doubted.leaves_postings(fates);
         }
-        for chunk in removed.iter().filter(|_| doubted.is_none()) {
-            self.bury(chunk, stored.as_ref().map_or("", |stored| &stored.row.title))?;
+        if let (Some(stored), None) = (&stored, doubted) {
+            removed.iter().try_for_each(|chunk| self.bury(chunk, &stored.row))?;
         }
         let mut row = DocumentRow {
             document_id,
@@ -449,18 +424,6 @@ impl Worker<'_> {
         let document =
             PreparedDocument { source, class, replaces, row, stamps: None, text, chunks, findings, gained, removed };
         Ok(Compared::Changed(Box::new(document)))
-    }
-
-    /// Counts out the postings of a chunk whose number dies. A rebuild clears the index instead.
-    fn bury(&mut self, chunk: &ChunkRow, title: &str) -> Result<()> {
-        if self.context.rebuild || !chunk.is_indexed() {
-            return Ok(());
-        }
-        let text = self.context.store.read(|conn| chunks::text(conn, chunk.chunk_no))?;
-        self.lexer.numbered_terms(title, &chunk.headings()?, &text, self.counts);
-        let deaths = self.dying.by_class.entry(classes::class_of(chunk.chunk_no)).or_default();
-        deaths.add(chunk.chunk_no, self.counts.length(), self.counts.iter());
-        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 mod columns;
 mod lost;
 mod mended;
+mod texts;
 
 use std::fs;
 

@@ -38,7 +38,7 @@ pub(super) fn kinds(report: &CheckReport) -> Vec<Damage> {
 }
 
 /// Does what the words of a kind of damage say. `whole` is a backup.
-fn mend(world: &World, kind: Damage, whole: &[u8]) {
+pub(super) fn mend(world: &World, kind: Damage, whole: &[u8]) {
     let store = world.store();
     let words = kind.mend();
     if words.contains("optimize --rebuild") {
@@ -65,7 +65,7 @@ const NO_INDEX: &str = "INSERT INTO sqlite_schema SELECT 'table', 'shadow', 'sha
     WHERE name = 'chunks_by_document';; DELETE FROM shadow;; DELETE FROM sqlite_schema WHERE name = 'shadow'";
 const FORGED_TITLE: &str = "UPDATE documents SET title = 'Forged' WHERE path = 'guide/keys.md'";
 /// The file of one document can't be read any more.
-const OF_KEYS: &str = "WHERE document_no = (SELECT document_no FROM documents WHERE path = 'guide/keys.md')";
+pub(super) const OF_KEYS: &str = "WHERE document_no = (SELECT document_no FROM documents WHERE path = 'guide/keys.md')";
 const A_TEXT: &str = "UPDATE chunk_rows SET text = replace(text, 'opens', 'shuts')";
 const WHOLE_HISTORY_GONE: &str = "DELETE FROM generations WHERE generation = 2";
 
@@ -187,7 +187,7 @@ fn the_command_line_says_what_is_damaged_and_what_mends_it() {
     assert_eq!(project.run(&["check", "--deep"]).code, 0);
 }
 
-const KEYS: &str = "guide/keys.md";
+pub(super) const KEYS: &str = "guide/keys.md";
 const A_LONGER_TEXT: &str = "UPDATE chunk_rows SET text = replace(text, 'opens', 'opens and shuts and bolts')";
 
 /// A document is damaged, and then its file changes or goes: nothing stored says any more what was indexed.
