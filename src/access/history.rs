@@ -46,8 +46,8 @@ fn digest_of(digests: &BTreeMap<String, String>) -> Digest {
     hash.finish()
 }
 
-/// The epoch of access as a reader sees it: how many there were of the classes that they may read. What happened to others
-/// is not looked at.
+/// The epoch of access as a reader sees it: how many changed who may read a class that they may read now, whoever that is.
+/// What happened to other classes is not looked at.
 pub(crate) fn epoch(conn: &Connection, scope: &Scope) -> Result<u64> {
     if scope.is_operator() {
         return access::epoch(conn);

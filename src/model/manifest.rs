@@ -29,7 +29,8 @@ pub struct Manifest {
     pub generation_digest: String,
     /// The digest of the policy it was indexed under, hex.
     pub policy_digest: String,
-    /// The epoch of the access rules: 0 where none ever changed.
+    /// The epoch of the access rules. For others than the operator, how many epochs changed who may read something that
+    /// the reader could read then, whoever it was that could read more or less of it. 0 where none did.
     pub acl_epoch: u64,
     /// What was asked for beside the query: `top_k`, `floor`, budget and the like.
     pub settings: serde_json::Map<String, serde_json::Value>,

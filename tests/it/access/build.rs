@@ -166,8 +166,8 @@ impl Built {
         };
         let change = change.expect("a change");
         let done = if act.allow { self.store().grant(&change) } else { self.store().revoke(&change) };
-        // A source that was stored once may be named: the act holds when it comes back.
-        if self.state.sources.contains_key(act.target.source) {
+        // What was stored once may be kept from somebody: that holds when it comes back.
+        if act.allow || self.state.has(&act.target) {
             assert_eq!(done.is_ok(), self.state.can(act), "{act:?}: {done:?}");
         }
         if done.is_ok() {

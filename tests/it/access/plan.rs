@@ -244,6 +244,12 @@ impl State {
         }
     }
 
+    /// Whether there is such a source, and such a document in it.
+    pub fn has(&self, place: &Place) -> bool {
+        let is_stored = |file: &String| self.documents.contains_key(&(place.source, file.clone()));
+        self.sources.contains_key(place.source) && place.file.iter().all(is_stored)
+    }
+
     /// Whether an act can be done: its target is there, and what it revokes is not public.
     pub fn can(&self, act: &Act) -> bool {
         let Some(source) = self.sources.get(act.target.source) else { return false };
@@ -323,7 +329,7 @@ impl Plan {
     /// Leaves out the hidden documents that the reader could read at some time.
     fn without_readable(mut self) -> Self {
         loop {
-            let readable = self.readable_extras();
+            let readable = self.readable(true);
             if readable.is_empty() {
                 return self;
             }
@@ -342,14 +348,25 @@ impl Plan {
         }
     }
 
-    fn readable_extras(&self) -> BTreeSet<(&'static str, String)> {
+    /// Does in both worlds what is done for others on a source of which the reader could read something at some time:
+    /// that others may read more or less of it is counted in the reader's epoch, and no secret.
+    fn with_acts_on_readable(mut self) -> Self {
+        let readable: BTreeSet<&str> = self.readable(false).into_iter().map(|(source, _)| source).collect();
+        let acts = self.steps.iter_mut().flat_map(|step| &mut step.acts);
+        for act in acts.filter(|act| act.target.file.is_none() && readable.contains(act.target.source)) {
+            act.extra = false;
+        }
+        self
+    }
+
+    /// The documents, hidden or not, that the reader could read at some time.
+    fn readable(&self, extra: bool) -> BTreeSet<(&'static str, String)> {
         let mut state = State::default();
         let mut readable = BTreeSet::new();
-        // Deleted documents too: their tombstones and generations are those of a class, which has one rule.
+        // Deleted documents too: their tombstones, generations and epochs are those of a class, which has one rule.
         let mut versions: Vec<((&'static str, String), Document)> = Vec::new();
         let mut look = |state: &State| {
-            let extra = state.documents.iter().filter(|(_, (extra, _))| *extra);
-            for (key, (_, document)) in extra {
+            for (key, (_, document)) in state.documents.iter().filter(|(_, (is_extra, _))| *is_extra == extra) {
                 if !versions.iter().any(|(place, version)| place == key && version == document) {
                     versions.push((key.clone(), document.clone()));
                 }

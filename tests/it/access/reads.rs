@@ -325,6 +325,45 @@ fn no_epoch_tells_of_what_may_not_be_read() {
 }
 
 #[test]
+fn an_epoch_counts_each_change_of_who_may_read_what_one_reads() {
+    let house = House::new();
+    house.write("staff/leave.md", LEAVE);
+    house.write("staff/notes.md", KEYS);
+    house.write("site/keys.md", KEYS);
+    house.write("hr/salaries.md", SECRET);
+    house.sync();
+    let zed = |target: &str| AclChange::user(target, "zed").unwrap();
+    let grant = |target: &str| drop(house.store().grant(&zed(target)).expect("it is granted"));
+    let revoke = |target: &str| drop(house.store().revoke(&zed(target)).expect("it is revoked"));
+    let epoch = || evidence(&house.store(), &alice(), "key").unwrap().manifest.acl_epoch;
+    let after = |work: &dyn Fn()| {
+        work();
+        epoch()
+    };
+    let seen = [
+        after(&|| grant("staff")),
+        // Nobody reads more or less for these.
+        after(&|| grant("staff")),
+        after(&|| grant("site")),
+        after(&|| grant("staff:leave.md")),
+        // Of what she does not read.
+        after(&|| grant("hr")),
+        after(&|| revoke("hr:salaries.md")),
+        // He is let in no more, and again to one document, which gets a rule of its own.
+        after(&|| revoke("staff")),
+        after(&|| grant("staff:notes.md")),
+        after(&|| {
+            house.write("staff/new.md", KEYS);
+            house.sync();
+        }),
+    ];
+    assert_eq!(seen, [1, 1, 1, 1, 1, 1, 2, 3, 3]);
+    // What happened to the document that she can't read any more is not hers to count.
+    house.store().revoke(&AclChange::user("staff:notes.md", "alice").unwrap()).expect("it is revoked");
+    assert_eq!(epoch(), 3);
+}
+
+#[test]
 fn citations_of_what_may_not_be_read_are_locked_like_those_of_nothing() {
     let house = crowded();
     let prose = |text: &str| house.write("prose/page.md", text);

@@ -73,7 +73,7 @@ fn act(extra: bool) -> impl Strategy<Value = Act> {
             target.file = None;
         }
         if extra && SHARED_SOURCES.contains(&target.source) && on_source {
-            // What both worlds have stays as it is to the reader.
+            // What both worlds have stays as it is to the reader. Where they read some of it, both have the act.
             subject = if matches!(subject, Subject::User(_)) { STRANGER } else { Subject::Group(GROUPS[3]) };
         }
         Act { extra, target, subject, allow }
@@ -143,7 +143,7 @@ pub fn plan(steps: usize, bulk: usize) -> impl Strategy<Value = Plan> {
             let place = |file: Option<&str>| Place { extra: false, source: "open", file: file.map(str::to_owned) };
             steps[0].rules.push((place(None), Some(open)));
             steps[0].files.push((place(Some("index.md")), Some(page)));
-            Plan { reader, looks_back, steps }.without_readable()
+            Plan { reader, looks_back, steps }.without_readable().with_acts_on_readable()
         },
     )
 }
