@@ -14,6 +14,9 @@ pub enum Sabotage {
     DeferredTransaction,
     /// What can't be listed or read counts as gone.
     TombstoneOnFailure,
+    /// Writers keep a few pages in memory: pages of a transaction go into the log before it ends, as those of a very large
+    /// one do. It breaks no promise: the others are to hold then as well.
+    SmallCache,
 }
 
 #[cfg(feature = "sabotage")]

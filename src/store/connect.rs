@@ -28,6 +28,8 @@ const CACHE_KIB: i64 = 16 * 1024;
 /// Of the connection that writes. A page that leaves the cache and is changed again makes SQLite read the whole log again
 /// at the commit: those that a large sync comes back to, by chance, are to stay.
 const WRITER_CACHE_KIB: i64 = 128 * 1024;
+/// What it keeps under [`Sabotage::SmallCache`]: far less than a sync of a few documents changes.
+const FEW_PAGES: i64 = 10;
 
 /// What a connection may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,7 +152,8 @@ pub(super) fn configure(conn: &Connection, access: Access) -> rusqlite::Result<(
             conn.pragma_update(None, "query_only", true)
         }
         Access::Write => {
-            conn.pragma_update(None, "cache_size", -WRITER_CACHE_KIB)?;
+            let cache = if Sabotage::SmallCache.is_on() { FEW_PAGES } else { -WRITER_CACHE_KIB };
+            conn.pragma_update(None, "cache_size", cache)?;
             conn.pragma_update(None, "foreign_keys", true)?;
             let synchronous = if Sabotage::SynchronousOff.is_on() { "OFF" } else { "FULL" };
             conn.pragma_update(None, "synchronous", synchronous)?;

@@ -266,6 +266,11 @@ fn child_loses_power() {
     let Some((form, what)) = asked() else { return };
     let recording = match what.as_str() {
         "life" => record(corpus(form), &LIFE),
+        // Pages leave the cache, and are in the log before the commit.
+        "life in a small cache" => {
+            Sabotage::SmallCache.begin();
+            record(corpus(form), &LIFE)
+        }
         // Without what makes the file itself last.
         "edits without a sync" => {
             let world = corpus(form);
@@ -296,6 +301,11 @@ fn promise_04_what_was_acknowledged_outlives_a_power_loss() {
 }
 
 #[test]
+fn promise_04_what_was_acknowledged_outlives_a_power_loss_in_a_small_cache() {
+    replay(Form::Short, "life in a small cache");
+}
+
+#[test]
 fn promise_04_a_migration_outlives_a_power_loss() {
     replay(Form::Short, "3");
 }
@@ -310,5 +320,5 @@ fn promise_04_a_commit_that_does_not_wait_for_the_disk_is_noticed() {
 #[test]
 #[ignore = "the long form: every moment, twelve images of each, on a larger corpus"]
 fn promise_04_what_was_acknowledged_outlives_a_power_loss_at_every_moment() {
-    ["life", "1", "2", "3"].into_iter().for_each(|what| replay(Form::Long, what));
+    ["life", "life in a small cache", "1", "2", "3"].into_iter().for_each(|what| replay(Form::Long, what));
 }
