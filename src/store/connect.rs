@@ -1,9 +1,10 @@
 //! Opening the SQLite file: the one place that decides how every connection is configured.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::config::DbConfig;
@@ -20,6 +21,10 @@ pub(super) const APPLICATION_ID: i64 = 0x7261_6764;
 
 /// How long a writer waits for another one.
 pub(crate) const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How often a writer that waits looks whether it is its turn. SQLite queues nobody, and its own handler looks every 100
+/// ms: one that writes again and again would have begun its next transaction by then, every time.
+const BETWEEN_TRIES: Duration = Duration::from_millis(1);
 
 /// How often a file that looks cut is looked at again, and after how long each time.
 const LOOKS: usize = 10;
@@ -135,7 +140,7 @@ fn common_flags() -> OpenFlags {
 
 /// The settings of every connection. None of them changes the file.
 pub(super) fn configure(conn: &Connection, access: Access) -> rusqlite::Result<()> {
-    conn.busy_timeout(BUSY_TIMEOUT)?;
+    wait_for_others(conn)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
@@ -160,6 +165,27 @@ pub(super) fn configure(conn: &Connection, access: Access) -> rusqlite::Result<(
             conn.pragma_update_and_check(None, "journal_size_limit", log::KEPT_BYTES, |_| Ok(()))
         }
     }
+}
+
+/// Lets a connection wait for the locks of others, for as long as [`BUSY_TIMEOUT`] says.
+pub(super) fn wait_for_others(conn: &Connection) -> rusqlite::Result<()> {
+    conn.busy_handler(Some(waits_on))
+}
+
+/// Waits for a moment, unless that was done for long enough. SQLite asks again after each try, and counts them anew for
+/// each statement. A try costs some microseconds: who waits takes a hundredth of a core.
+fn waits_on(tries: i32) -> bool {
+    thread_local! {
+        /// When the statement that this thread runs met the lock.
+        static BEGUN: Cell<Option<Instant>> = const { Cell::new(None) };
+    }
+    let begun = BEGUN.get().filter(|_| tries > 0).unwrap_or_else(Instant::now);
+    BEGUN.set(Some(begun));
+    let waits = begun.elapsed() < BUSY_TIMEOUT;
+    if waits {
+        std::thread::sleep(BETWEEN_TRIES);
+    }
+    waits
 }
 
 /// What the header of a file says it is.

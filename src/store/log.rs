@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use super::connect::{BUSY_TIMEOUT, own_files};
+use super::connect::{BUSY_TIMEOUT, own_files, wait_for_others};
 use super::{Connection, Store, migrate};
 use crate::error::{Error, Result};
 
@@ -93,7 +93,7 @@ impl Store {
         if let Some(conn) = guard.as_ref() {
             conn.busy_timeout(Duration::ZERO)?;
             let outcome = truncate_log(conn);
-            conn.busy_timeout(BUSY_TIMEOUT)?;
+            wait_for_others(conn)?;
             outcome?;
         }
         Ok(())
