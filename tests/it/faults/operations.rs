@@ -150,34 +150,36 @@ impl Operation {
 
     /// Finds the store whole, in one of the two states; then does the operation again, which must lead to the new one.
     pub fn assert_whole(&self, place: &str, again: impl FnOnce() -> Result<(), String>) -> State {
-        let state = self.state(place);
+        let (state, rows) = self.state(place, None);
         again().unwrap_or_else(|error| panic!("{place}: the retry gives {error}"));
-        let state_then = self.state(&format!("{place}, after the retry"));
-        assert!(state_then == State::New || self.leads_to_the_same(), "{place}: the retry did nothing");
+        let is_new = rows.filter(|_| state == State::New);
+        let (state_then, rows) = self.state(&format!("{place}, after the retry"), is_new.as_ref());
+        // Rows alone may not tell that it was done.
+        let leads_to_the_same = self.old_rows.is_some() && self.old_rows == rows;
+        assert!(state_then == State::New || leads_to_the_same, "{place}: the retry did nothing");
         state
     }
 
-    /// Whether rows alone don't tell that it was done.
-    fn leads_to_the_same(&self) -> bool {
-        self.before.as_deref().is_some_and(|_| self.old_rows.as_ref() == Some(&rows(&self.world.db())))
-    }
-
-    fn state(&self, place: &str) -> State {
+    /// In which state the store is, and its rows; `new` are rows that are known to be those of the new one.
+    fn state(&self, place: &str, new: Option<&Rows>) -> (State, Option<Rows>) {
         let db = self.world.db();
         if !db.exists() {
             assert!(self.before.is_none(), "{place}: the store is gone");
-            return State::Old;
+            return (State::Old, None);
         }
         let now = rows(&db);
         if self.old_rows.as_ref() == Some(&now) {
-            return State::Old;
+            return (State::Old, Some(now));
+        }
+        if new == Some(&now) {
+            return (State::New, Some(now));
         }
         let store = Store::open(&db).unwrap_or_else(|error| panic!("{place}: {error}"));
         if self.before.is_none() && store.log(&Principal::operator(), None).expect("a log").is_empty() {
-            return State::Old;
+            return (State::Old, Some(now));
         }
         Content::of(&store).assert_equals(&self.new, place);
-        State::New
+        (State::New, Some(now))
     }
 
     /// The names beside the store that are not SQLite's.

@@ -94,7 +94,8 @@ fn child_may_open_few_files() {
     let usual = getrlimit(Resource::Nofile);
     let (mut failed, mut passed) = (0, 0);
     for most in 3..64 {
-        for at in 0..FILES {
+        // Some are to be read, in any folder; all are to be found.
+        for at in (0..FILES).filter(|at| at % 4 == most as usize % 4) {
             world
                 .write(&format!("f{}/g{}/{at}.md", at % 5, at % 20), format!("# Page {at}\n\nIt says {at}, {most}.\n"));
         }
