@@ -71,7 +71,7 @@ pub struct Store {
     fault: Option<String>,
     kept: OnceLock<Box<dyn Any + Send + Sync>>,
     /// The last field: the connections are closed before.
-    _opened: open::Opened,
+    opened: open::Opened,
 }
 
 impl fmt::Debug for Store {
@@ -154,25 +154,32 @@ impl Store {
     fn open_as(path: &Path, access: Access) -> Result<Self> {
         let path = absolute(path)?;
         identify(&path)?;
+        let file = open::Identity::of(&path);
         // A pool tries again and again; what is wrong for good is better said at once, and in detail.
         let opened = connect::readable(&path, access)?;
-        Self::of(path, opened, access)
+        Self::of(path, file, opened, access)
     }
 
     /// Opens a copy that nobody writes, for reading only, and leaves no file beside it.
     pub(crate) fn open_copy(path: &Path) -> Result<Self> {
         let path = absolute(path)?;
         identify(&path)?;
+        let file = open::Identity::of(&path);
         let opened = connect::unchanging(&path)?;
-        Self::of(path, opened, Access::Read)
+        Self::of(path, file, opened, Access::Read)
     }
 
-    fn of(path: PathBuf, (name, first): (connect::Name, Connection), access: Access) -> Result<Self> {
+    fn of(
+        path: PathBuf,
+        file: Option<open::Identity>,
+        (name, first): (connect::Name, Connection),
+        access: Access,
+    ) -> Result<Self> {
         let writer = (access == Access::Write).then(|| Mutex::new(None));
         let fault = integrity::fault(&first).map_err(|error| explain::located(&path, error))?;
         let (first, readers, kept) = (Mutex::new(first), OnceLock::new(), OnceLock::new());
-        let opened = open::Opened::new(&path);
-        Ok(Self { path, name, first, readers, writer, fault, kept, _opened: opened })
+        let opened = open::Opened::new(&path, file);
+        Ok(Self { path, name, first, readers, writer, fault, kept, opened })
     }
 
     /// Refuses where the schema is not the one that this build reads and writes.
@@ -274,6 +281,7 @@ impl Store {
     fn transact<T>(&self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
         self.require_schema()?;
         let mut guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
+        self.opened.require_same_file()?;
         // The one connection that writes, opened when it is first needed.
         let conn = match &mut *guard {
             Some(conn) => conn,
@@ -308,12 +316,15 @@ impl Store {
     /// Runs `work` on a connection of its own, with settings of its own, while this store's writer rests.
     fn apart<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let _guard = self.writer()?.lock().unwrap_or_else(PoisonError::into_inner);
+        self.opened.require_same_file()?;
         let conn = connect::open(&self.path, Access::Write)?;
         self.located(work(&conn))
     }
 
-    /// The schema may have moved on since the file was opened.
+    /// The schema may have moved on since the file was opened, and the path to another file, which a connection that was
+    /// opened by now may read.
     fn recheck(&self, conn: &Connection) -> Result<()> {
+        self.opened.require_same_file()?;
         let found = conn.prepare_cached("PRAGMA user_version")?.query_row([], |row| row.get(0))?;
         check_version(&self.path, found)
     }

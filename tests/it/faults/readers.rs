@@ -240,6 +240,34 @@ fn promise_10_a_writer_comes_between_the_transactions_of_another() {
     assert!(overtaking <= 2 * WRITES, "{overtaking} transactions beside {WRITES}");
 }
 
+/// Connections that were opened before have the old file, later ones the new one, and both count rows from 1.
+#[test]
+fn promise_10_an_open_store_gives_nothing_of_a_file_that_took_its_place() {
+    let [world, other] = ["old", "new"].map(|word| {
+        let world = World::new(&[("a.md", &format!("# A\n\nThe marker is {word}.\n"))]);
+        world.sync();
+        world
+    });
+    let store = world.store();
+    let search = || store.search(&Principal::operator(), &SearchRequest::new("marker")).map(|found| found.hits.len());
+    assert_eq!(search().expect("an answer"), 1);
+    std::fs::rename(other.db(), world.db()).expect("the file is moved");
+    let bytes = std::fs::read(world.db()).expect("it is read");
+    let code = |result: Result<usize, Error>| result.expect_err("it is noticed").code();
+    // More at once than one connection can serve.
+    thread::scope(|scope| {
+        let readers = [(); 4].map(|()| scope.spawn(|| code(search())));
+        readers.into_iter().for_each(|reader| assert_eq!(reader.join().expect("no panic"), "store_replaced"));
+    });
+    world.write("b.md", "# B\n");
+    assert_eq!(code(store.sync(&world.request()).map(|_| 0)), "store_replaced");
+    assert_eq!(code(store.optimize(&ragdb::OptimizeRequest::default()).map(|_| 0)), "store_replaced");
+    drop(store);
+    assert_eq!(std::fs::read(world.db()).expect("it is read"), bytes);
+    let found = world.store().search(&Principal::operator(), &SearchRequest::new("marker")).expect("an answer");
+    assert!(found.hits[0].text.contains("new"), "{:?}", found.hits);
+}
+
 #[test]
 #[ignore = "runs in a process of its own: see the test below"]
 fn child_writes_in_deferred_transactions() {
