@@ -2,6 +2,8 @@
 
 mod endpoint;
 mod hashing;
+#[cfg(feature = "local")]
+mod local;
 
 use std::fmt;
 
@@ -10,6 +12,8 @@ use crate::model::EmbeddingProfile;
 
 pub use endpoint::{EndpointEmbedder, EndpointEmbedding};
 pub use hashing::HashingEmbedder;
+#[cfg(feature = "local")]
+pub use local::{LocalEmbedder, LocalSettings};
 
 /// What a text is, to a model that embeds questions in another way than what may answer them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -152,6 +152,13 @@ pub enum Error {
         /// What went wrong.
         message: String,
     },
+    /// The folder of a model, or a file in it, is not one that can be run.
+    Model {
+        /// The folder or the file.
+        path: PathBuf,
+        /// What is wrong.
+        message: String,
+    },
     /// SQLite reported an error.
     Database(DatabaseError),
 }
@@ -178,6 +185,7 @@ impl Error {
             Self::DiskFull { .. } => "disk_full",
             Self::Io { .. } => "io",
             Self::Endpoint { .. } => "endpoint",
+            Self::Model { .. } => "model",
             Self::Database(_) => "database",
         }
     }
@@ -207,6 +215,11 @@ impl Error {
             Self::Endpoint { .. } => {
                 "check its address, the model's name and the key; without an endpoint ragdb answers with sentences of \
                  the sources, and searches by words"
+                    .into()
+            }
+            Self::Model { .. } => {
+                "take the folder of a BERT model as sentence-transformers saves it, with model.safetensors; \
+                 docs/embeddings.md says where to get one"
                     .into()
             }
             Self::Config { .. } | Self::Invalid { .. } | Self::NotFound { .. } | Self::Database(_) => return None,
@@ -262,7 +275,9 @@ impl fmt::Display for Error {
             }
             Self::ReadOnly { path } => write!(f, "{} can't be written, only read", path.display()),
             Self::DiskFull { path } => write!(f, "the disk is full: there is no room to write {}", path.display()),
-            Self::Config { path, message } => write!(f, "{}: {message}", path.display()),
+            Self::Config { path, message } | Self::Model { path, message } => {
+                write!(f, "{}: {message}", path.display())
+            }
             Self::Refused { message, .. } | Self::Invalid { message } => f.write_str(message),
             Self::SyncFailed { failures } => write!(
                 f,

@@ -155,6 +155,8 @@ pub use config::{
 pub use context::{ContextRequest, Evidence};
 pub use embed::{EmbedProgress, EmbedReport, EmbedRequest, VectorStatus};
 pub use embedding::{EmbedAs, Embedder, EndpointEmbedder, EndpointEmbedding, HashingEmbedder, Prefixes};
+#[cfg(feature = "local")]
+pub use embedding::{LocalEmbedder, LocalSettings};
 pub use endpoint::{ApiKey, EndpointSettings};
 pub use error::{DatabaseError, Error, Failure, Result};
 pub use eval::{

