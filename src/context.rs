@@ -19,7 +19,7 @@ use crate::evidence::budget::Budget;
 use crate::evidence::nonce;
 use crate::evidence::prompt::Prompt;
 use crate::model::{ChunkId, Digest, DocumentId, MANIFEST_FORMAT, Manifest, Principal, Refused, RunEvent, Shown};
-use crate::search::{self, Hit, Refusal, SearchRequest};
+use crate::search::{self, Asked, Hit, Refusal, SearchRequest, SearchedVectors};
 use crate::store::documents::DocumentRow;
 use crate::store::sources::SourceRow;
 use crate::store::{Connection, Store, chunks, documents, settings, sources};
@@ -27,6 +27,7 @@ use select::{Selected, Selection};
 
 pub(crate) use again::Again;
 pub(crate) use record::insert as insert_run;
+pub(crate) use types::vectors_of;
 pub use types::{ContextRequest, Evidence};
 
 /// The most hits that evidence is taken from.
@@ -54,7 +55,10 @@ impl Store {
                 format!("top_k is {}; evidence is taken from {MOST_CANDIDATES} hits or fewer", request.search.top_k);
             return Err(Error::Invalid { message });
         }
-        let found = self.read_as(principal, Seen::Evidence, |conn, scope| Found::on(self, conn, scope, request))?;
+        let also = request.also.iter().map(|query| SearchRequest { query: query.clone(), ..request.search.clone() });
+        let also: Vec<SearchRequest> = also.collect();
+        let asked = std::iter::once(&request.search).chain(&also).map(Asked::new).collect::<Result<Vec<_>>>()?;
+        let found = self.read_as(principal, Seen::Evidence, |conn, scope| Found::on(self, conn, scope, &asked))?;
         let texts = found.candidates.iter().map(|candidate| candidate.hit.text.as_str());
         let nonce = nonce::foreign_to(texts, nonce::random_id)?;
         let counter = request.counter();
@@ -78,7 +82,7 @@ impl Store {
             generation_digest: found.generation_digest.to_string(),
             policy_digest: found.policy_digest.to_string(),
             acl_epoch: found.acl_epoch,
-            settings: request.settings(found.floor),
+            settings: request.settings(found.floor, found.vectors.as_ref()),
             nonce: nonce.clone(),
             chars,
             tokens,
@@ -102,6 +106,8 @@ struct Found {
     acl_epoch: u64,
     store_id: String,
     floor: f64,
+    /// The vectors that the question was compared with.
+    vectors: Option<SearchedVectors>,
     candidates: Vec<Candidate>,
     sources: HashMap<i64, SourceRow>,
     /// What the search refused.
@@ -119,14 +125,16 @@ struct Candidate {
 }
 
 impl Found {
-    fn on(store: &Store, conn: &Connection, scope: &Scope, request: &ContextRequest) -> Result<Self> {
-        let mut results = vec![store.search_on(conn, scope, &request.search)?];
-        for query in &request.also {
-            let search = SearchRequest { query: query.clone(), ..request.search.clone() };
-            results.push(store.search_on(conn, scope, &search)?);
+    /// `asked` has the question first, then further queries under the same limits.
+    fn on(store: &Store, conn: &Connection, scope: &Scope, asked: &[Asked<'_>]) -> Result<Self> {
+        let mut results = Vec::with_capacity(asked.len());
+        for asked in asked {
+            results.push(store.search_on(conn, scope, asked)?);
         }
-        let (generation, floor, unsafe_left) = (results[0].generation, results[0].floor, results[0].unsafe_left);
-        let policy = search::policy(conn, scope, generation > 0, request.search.expected_policy.as_ref())?;
+        let first = &mut results[0];
+        let (generation, floor, unsafe_left) = (first.generation, first.floor, first.unsafe_left);
+        let vectors = first.vectors.take();
+        let policy = search::policy(conn, scope, generation > 0, asked[0].expected_policy())?;
         let refusals: Vec<Refusal> = results.iter_mut().flat_map(|result| result.refused.drain(..)).collect();
         let hits = in_turns(results.into_iter().map(|result| result.hits).collect());
         let mut known: HashSet<ChunkId> = hits.iter().map(|hit| hit.chunk_id).collect();
@@ -147,6 +155,7 @@ impl Found {
             acl_epoch: history::epoch(conn, scope)?,
             store_id: settings::store_id(conn)?,
             floor,
+            vectors,
             refused,
             unsafe_left,
             sources: found_sources(conn, &candidates)?,

@@ -70,6 +70,7 @@
 //! | change who may read what, and see why somebody may | [`Store::grant`] and [`Store::revoke`] with an [`AclChange`], [`Store::access_rules`], [`Store::explain_access`], [`Store::access_log`] |
 //! | ask with SQL | [`Store::sql`], and the ready questions of [`audits`] |
 //! | measure retrieval on a labelled set | [`evaluate_beir`] with a [`BeirRequest`], which gives a [`BeirReport`] |
+//! | rank by meaning beside words | [`SearchRequest::retriever`] with a [`Retriever`]; [`Hit::found_by`] says which list has a hit |
 //! | measure the claim check on labelled claims | [`evaluate_claims`] with a [`ClaimsRequest`], which gives a [`ClaimsReport`] |
 //! | measure the unsafe gate | [`evaluate_injection`] with an [`InjectionRequest`], which gives an [`InjectionReport`] |
 //! | keep the file compact, or make a damaged index again | [`Store::status`], [`Store::optimize`] with an [`OptimizeRequest`] |
@@ -112,6 +113,7 @@ mod check;
 mod cite;
 mod config;
 mod context;
+mod dense;
 mod embed;
 mod embedding;
 mod endpoint;
@@ -163,8 +165,8 @@ pub use eval::{
     BeirCase, BeirReport, BeirRequest, BenignSet, Bound, CaseAnswer, CaseRequest, CitedClaim, ClaimLabel, ClaimMetrics,
     ClaimsReport, ClaimsRequest, ClaimsSet, EvalCase, EvalHit, EvalMetric, EvalReport, EvalRequest, EvalSet,
     Experiment, HeldThreshold, InjectionReport, InjectionRequest, InjectionSet, Missed, Mutation, QualifyReport,
-    QualifyRequest, RankScores, RetrievalMetrics, ShownCheck, Threshold, WrongClaim, evaluate_beir, evaluate_claims,
-    evaluate_injection, qualify,
+    QualifyRequest, RankScores, RetrievalMetrics, ShownCheck, Threshold, WrongClaim, evaluate_beir,
+    evaluate_claims, evaluate_injection, qualify,
 };
 pub use evidence::budget::{ApproximateTokens, TokenCounter};
 pub use evidence::prompt::EvidenceBlock;
@@ -183,15 +185,18 @@ pub use lexicon::LEXER_VERSION;
 pub use lock::{LinkStatus, LockReport, LockedLink, Reanchored};
 pub use model::rule::Member;
 pub use model::{
-    Bm25Policy, ChunkId, ChunkPolicy, Citation, Digest, DigestBuilder, DocumentId, EmbeddingProfile, Policy, Principal,
-    SourceKind, Span, Trust, UNSAFE_RULES_VERSION, UnsafeScope, Visibility,
+    Bm25Policy, ChunkId, ChunkPolicy, Citation, Digest, DigestBuilder, DocumentId, EmbeddingProfile, Fusion, Policy,
+    Principal, RetrieverKind, SourceKind, Span, Trust, UNSAFE_RULES_VERSION, UnsafeScope, Visibility,
 };
 pub use purge::{FoundText, Proof, PurgeReport, PurgeRequest, RemovedText};
 pub use receipt::{ClaimReport, ReceiptReport, SpanReport, SpanStatus};
 pub use rollback::{NotRevived, RollbackReport, RollbackRequest, WhyNot};
 #[cfg(feature = "sabotage")]
 pub use sabotage::Sabotage;
-pub use search::{ExpectedPolicy, Explanation, Hit, QueryTermInfo, Refusal, SearchRequest, SearchResult, TermShare};
+pub use search::{
+    ExpectedPolicy, Explanation, FoundBy, Hit, ListPlace, QueryTermInfo, Refusal, Retriever, SearchRequest,
+    SearchResult, SearchedVectors, TermShare,
+};
 pub use status::{OptimizeReport, OptimizeRequest, SourceStatus, Status};
 pub use store::Store;
 pub use store::access::AccessEpoch;

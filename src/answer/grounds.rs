@@ -44,11 +44,18 @@ pub(super) struct StoreGrounds<'a> {
 impl Grounds for StoreGrounds<'_> {
     fn retrieve(&mut self, queries: &[String]) -> Result<Gathered> {
         let AnswerRequest { query, top_k, floor, max_chars, max_chunks, allow_unverified_source, .. } = self.request;
+        let AnswerRequest { retriever, similarity_floor, .. } = self.request;
         let defaults = ContextRequest::new(query);
         let evidence = self.store.context(
             self.principal,
             &ContextRequest {
-                search: SearchRequest { top_k: *top_k, floor: *floor, ..defaults.search },
+                search: SearchRequest {
+                    top_k: *top_k,
+                    floor: *floor,
+                    retriever: retriever.clone(),
+                    similarity_floor: *similarity_floor,
+                    ..defaults.search
+                },
                 also: queries.iter().skip(1).cloned().collect(),
                 max_chars: max_chars.unwrap_or(defaults.max_chars),
                 max_chunks: max_chunks.unwrap_or(top_k * queries.len()),

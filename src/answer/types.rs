@@ -3,6 +3,7 @@
 use super::synthesis::Synthesiser;
 use crate::evidence::{Manifest, RunEvent};
 use crate::gate::quote::Normalisation;
+use crate::search::Retriever;
 use crate::verify::{Dropped, Published, Verification};
 
 pub use crate::gate::proposal::NOT_SUPPORTED;
@@ -63,6 +64,10 @@ pub struct AnswerRequest<'a> {
     pub floor: Option<f64>,
     /// Use chunks whose source file can't be read; recorded in the run.
     pub allow_unverified_source: bool,
+    /// What ranks chunks.
+    pub retriever: Retriever,
+    /// As [`SearchRequest::similarity_floor`](crate::SearchRequest::similarity_floor).
+    pub similarity_floor: Option<f64>,
     /// Who makes an answer of the evidence.
     pub synthesiser: &'a dyn Synthesiser,
 }
@@ -83,6 +88,8 @@ impl<'a> AnswerRequest<'a> {
             least_support: None,
             floor: None,
             allow_unverified_source: false,
+            retriever: Retriever::Bm25,
+            similarity_floor: None,
             synthesiser,
         }
     }

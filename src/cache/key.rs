@@ -5,17 +5,20 @@
 
 use crate::access::{Scope, history};
 use crate::answer::AnswerRequest;
-use crate::context::ContextRequest;
+use crate::context::{ContextRequest, vectors_of};
+use crate::dense;
 use crate::error::Result;
 use crate::evidence::budget::TokenCounter;
-use crate::model::{Digest, DigestBuilder, Manifest, Principal, Who};
-use crate::search::{self, ExpectedPolicy, SearchRequest};
+use crate::model::{Digest, DigestBuilder, EmbeddingProfile, Fusion, Manifest, Principal, Who};
+use crate::search::{self, ExpectedPolicy, Retriever, SearchRequest};
 use crate::store::{Connection, settings};
 
 /// A question with its limits.
 pub(super) struct Question {
     digest: Digest,
     expected: Option<ExpectedPolicy>,
+    /// What its vector is of, where it is compared with any.
+    profile: Option<EmbeddingProfile>,
 }
 
 /// What a reader sees of the store, and who they are as far as it matters.
@@ -29,6 +32,8 @@ pub(super) struct Basis {
     policy_digest: Digest,
     /// The next moment at which something else may be read.
     pub border: Option<String>,
+    /// What names the vectors that the question is compared with, where it is.
+    vectors: Option<String>,
 }
 
 /// The keys of a question.
@@ -43,7 +48,19 @@ impl Question {
     /// The evidence that is asked for.
     pub(super) fn of_evidence(request: &ContextRequest) -> Self {
         let ContextRequest {
-            search: SearchRequest { query, literal, top_k, min_score, floor, all_terms, expected_policy, explain: _ },
+            search:
+                SearchRequest {
+                    query,
+                    literal,
+                    top_k,
+                    min_score,
+                    floor,
+                    all_terms,
+                    expected_policy,
+                    explain: _,
+                    retriever,
+                    similarity_floor,
+                },
             also,
             max_chars,
             max_tokens,
@@ -63,7 +80,8 @@ impl Question {
         for query in also {
             hash.field(query);
         }
-        Self { digest: hash.finish(), expected: *expected_policy }
+        ranked_by(&mut hash, retriever, *similarity_floor);
+        Self { digest: hash.finish(), expected: *expected_policy, profile: profile(retriever) }
     }
 
     /// The answer that is asked for; `None` where what its synthesiser says depends on more than can be known.
@@ -80,6 +98,8 @@ impl Question {
             least_support,
             floor,
             allow_unverified_source,
+            retriever,
+            similarity_floor,
             synthesiser,
         } = request;
         let mut hash = DigestBuilder::new("ragdb cached answer 1");
@@ -95,7 +115,8 @@ impl Question {
         optional(&mut hash, max_chunks.map(|number| number.to_string()).as_deref());
         share(&mut hash, *least_support);
         share(&mut hash, *floor);
-        Some(Self { digest: hash.finish(), expected: None })
+        ranked_by(&mut hash, retriever, *similarity_floor);
+        Some(Self { digest: hash.finish(), expected: None, profile: profile(retriever) })
     }
 
     /// The keys under which it is kept.
@@ -113,6 +134,7 @@ impl Question {
         hash.field(basis.generation_digest.as_bytes()).field(basis.policy_digest.as_bytes());
         numbers(&mut hash, [crate::LEXER_VERSION, crate::UNSAFE_RULES_VERSION]);
         optional(&mut hash, basis.border.as_deref());
+        optional(&mut hash, basis.vectors.as_deref());
         let shared = hash.finish();
         let mut hash = DigestBuilder::new("ragdb cache of one 1");
         hash.field(shared.as_bytes()).field(principal.identity().as_bytes()).field(principal.to_json());
@@ -131,6 +153,10 @@ impl Basis {
         let Some((generation, generation_digest)) = history::current(conn, scope)? else { return Ok(None) };
         let Some(policy) = search::policy(conn, scope, generation > 0, expected)? else { return Ok(None) };
         search::check_policy(&policy, expected)?;
+        let vectors = match &question.profile {
+            Some(profile) => dense::stamps(conn, profile, scope.classes())?,
+            None => None,
+        };
         Ok(Some(Self {
             store_id: settings::store_id(conn)?,
             scope: scope.digest(),
@@ -139,6 +165,7 @@ impl Basis {
             generation_digest,
             policy_digest: policy.digest(),
             border: scope.border().map(str::to_owned),
+            vectors: vectors.map(|vectors| vectors.to_string()),
         }))
     }
 
@@ -149,7 +176,26 @@ impl Basis {
             && run.generation == self.generation
             && run.generation_digest == self.generation_digest.to_string()
             && run.policy_digest == self.policy_digest.to_string()
+            && vectors_of(run) == self.vectors.as_deref()
     }
+}
+
+/// What ranks, with all its settings.
+fn ranked_by(hash: &mut DigestBuilder, retriever: &Retriever, similarity_floor: Option<f64>) {
+    hash.field(retriever.kind().as_str());
+    if let Some(embedder) = retriever.embedder() {
+        hash.field(embedder.profile().digest().as_bytes());
+        share(hash, Some(similarity_floor.unwrap_or_else(|| embedder.floor())));
+    }
+    if let Some(Fusion { k, bm25, dense, depth }) = retriever.fusion() {
+        numbers(hash, [*k, *depth]);
+        share(hash, Some(*bm25));
+        share(hash, Some(*dense));
+    }
+}
+
+fn profile(retriever: &Retriever) -> Option<EmbeddingProfile> {
+    retriever.embedder().map(|embedder| embedder.profile().clone())
 }
 
 fn numbers<T: ToString>(hash: &mut DigestBuilder, numbers: impl IntoIterator<Item = T>) {

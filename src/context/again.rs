@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::evidence::budget::Budget;
 use crate::evidence::prompt::{Block, Prompt};
 use crate::model::{ChunkId, Digest, Manifest, Place, Principal, Refused, Shown};
-use crate::search::Hit;
+use crate::search::{FoundBy, Hit};
 use crate::store::sources::SourceRow;
 use crate::store::{Connection, Store, chunks, documents};
 
@@ -125,6 +125,7 @@ fn candidate(conn: &Connection, scope: &Scope, place: &Place<'_>, is_shown: bool
     let hit = Hit {
         rank: 0,
         score: place.score.unwrap_or(0.0),
+        found_by: FoundBy::default(),
         chunk_id: id,
         document_id: id.document,
         source_id: document.source_id.clone(),

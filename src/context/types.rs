@@ -6,8 +6,18 @@ use serde_json::{Map, Value, json};
 
 use crate::evidence::budget::{ApproximateTokens, TokenCounter};
 use crate::evidence::prompt::{self, EvidenceBlock};
-use crate::model::Manifest;
-use crate::search::SearchRequest;
+use crate::model::{EmbeddingProfile, Manifest};
+use crate::search::{SearchRequest, SearchedVectors};
+
+/// The setting of a run that tells what ranked, where it was not BM25 alone.
+const RETRIEVER: &str = "retriever";
+/// What in it names the vectors that the question was compared with.
+const VECTORS: &str = "vectors";
+
+/// What names the vectors that the question of a run was compared with, where it was.
+pub(crate) fn vectors_of(run: &Manifest) -> Option<&str> {
+    run.settings.get(RETRIEVER)?.get(VECTORS)?.as_str()
+}
 
 /// A question, and how much evidence for it.
 #[derive(Clone, Debug)]
@@ -52,8 +62,9 @@ impl ContextRequest {
         given.or_else(|| self.max_tokens.is_some().then_some(&ApproximateTokens as &dyn TokenCounter))
     }
 
-    /// What the run's record says was asked for beside the query; `floor` is the one that held.
-    pub(super) fn settings(&self, floor: f64) -> Map<String, Value> {
+    /// What the run's record says was asked for beside the query; `floor` is the one that held, `vectors` are those that
+    /// were compared.
+    pub(super) fn settings(&self, floor: f64, vectors: Option<&SearchedVectors>) -> Map<String, Value> {
         let unlimited = self.max_chars == usize::MAX;
         let all = json!({
             "top_k": self.search.top_k,
@@ -70,6 +81,23 @@ impl ContextRequest {
         let Value::Object(mut all) = all else { return Map::new() };
         if !self.also.is_empty() {
             all.insert("also".to_owned(), json!(self.also));
+        }
+        if let Some(SearchedVectors { profile, state, floor }) = vectors {
+            let retriever = json!({
+                "kind": self.search.retriever.kind(),
+                "fusion": self.search.retriever.fusion(),
+                "embedder": {
+                    "model": profile.model,
+                    "version": profile.version,
+                    "dimensions": profile.dimensions,
+                    "normalised": profile.normalised,
+                    "composition": EmbeddingProfile::COMPOSITION,
+                    "profile_digest": profile.digest().to_string(),
+                },
+                "similarity_floor": floor,
+                VECTORS: state.to_string(),
+            });
+            all.insert(RETRIEVER.to_owned(), retriever);
         }
         all
     }

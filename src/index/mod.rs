@@ -19,6 +19,7 @@ mod exhaustive;
 mod explain;
 #[cfg(feature = "fuzzing")]
 mod fuzz;
+mod having;
 mod intern;
 mod kept;
 mod lengths;
@@ -35,12 +36,13 @@ mod topk;
 mod walk;
 
 pub(crate) use audit::{Posting, for_each_posting, kept_lengths, terms_with_chunk};
-pub(crate) use collect::Scored;
+pub(crate) use collect::{Callbacks, Scored};
 #[cfg(any(test, feature = "exhaustive"))]
 pub(crate) use exhaustive::exhaustive;
 pub(crate) use explain::{Explanation, explain};
 #[cfg(feature = "fuzzing")]
 pub(crate) use fuzz::fuzz_block;
+pub(crate) use having::having;
 pub(crate) use intern::Interner;
 pub(crate) use kept::Kept;
 pub(crate) use lengths::for_each_live_page;

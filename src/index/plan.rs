@@ -142,7 +142,7 @@ impl<'q> Plan<'q> {
 }
 
 /// The lists of a term in these segments.
-fn lists_of(
+pub(super) fn lists_of(
     reader: &mut PostingReader<'_>,
     segments: &[SegmentRow],
     kept: &[KeptPart],

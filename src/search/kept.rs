@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use crate::dense;
 use crate::index;
 use crate::lexicon::Lexer;
 
@@ -13,6 +14,8 @@ const LEXERS: usize = 8;
 pub(super) struct Kept {
     /// What is kept of the index.
     pub index: index::Kept,
+    /// What is kept of the vectors.
+    pub vectors: dense::Kept,
     lexers: Mutex<Vec<Lexer>>,
 }
 

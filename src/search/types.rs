@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use super::retriever::{FoundBy, Retriever, SearchedVectors};
 use crate::config::{ChunkSettings, Config};
-use crate::model::{Bm25Policy, ChunkId, Citation, Digest, DocumentId, Span, UnsafeScope};
+use crate::model::{Bm25Policy, ChunkId, Citation, Digest, DocumentId, RetrieverKind, Span, UnsafeScope};
 
 /// A question to the store.
 #[derive(Clone, Debug)]
@@ -16,10 +17,11 @@ pub struct SearchRequest {
     pub literal: bool,
     /// The most hits that are returned; 1 or more.
     pub top_k: usize,
-    /// Hits with a lower score are left out. Scores can't be compared between queries; prefer `floor`.
+    /// Hits with a lower score, as the retriever has it, are left out. Scores can't be compared between queries; prefer
+    /// `floor`.
     pub min_score: Option<f64>,
-    /// The relevance floor: which share of the query's information (0 to 1) a hit must have; `None` for the
-    /// measured default.
+    /// The relevance floor of what words find: which share of the query's information (0 to 1) a hit must have; `None`
+    /// for the measured default.
     pub floor: Option<f64>,
     /// A hit must have every word.
     pub all_terms: bool,
@@ -27,6 +29,11 @@ pub struct SearchRequest {
     pub expected_policy: Option<ExpectedPolicy>,
     /// Explain each score, and name what was refused.
     pub explain: bool,
+    /// What ranks: BM25, unless set otherwise.
+    pub retriever: Retriever,
+    /// The cosine, from -1 to 1, that a chunk must have with the question to be in the list of a retriever that compares
+    /// vectors; `None` for what the embedder says.
+    pub similarity_floor: Option<f64>,
 }
 
 impl SearchRequest {
@@ -42,6 +49,8 @@ impl SearchRequest {
             all_terms: false,
             expected_policy: None,
             explain: false,
+            retriever: Retriever::Bm25,
+            similarity_floor: None,
         }
     }
 }
@@ -84,6 +93,10 @@ pub struct SearchResult {
     pub floor: f64,
     /// How many terms the query was understood as: 0 where it has nothing to rank by, such as filters alone.
     pub term_count: usize,
+    /// What ranked.
+    pub retriever: RetrieverKind,
+    /// The vectors that the question was compared with, where it was.
+    pub vectors: Option<SearchedVectors>,
 }
 
 /// A chunk that answers the query.
@@ -91,8 +104,10 @@ pub struct SearchResult {
 pub struct Hit {
     /// 1 for the best.
     pub rank: usize,
-    /// Its BM25 score.
+    /// What the retriever ranks by: a BM25 score, a cosine, or the sum of weight / (k + rank) over the lists that have it.
     pub score: f64,
+    /// The lists that have it, and where.
+    pub found_by: FoundBy,
     /// The chunk.
     pub chunk_id: ChunkId,
     /// The chunk's document.
@@ -113,7 +128,7 @@ pub struct Hit {
     pub content_hash: Digest,
     /// The bytes of `text` that match words of the query, in order, without overlaps.
     pub highlights: Vec<Range<usize>>,
-    /// With [`SearchRequest::explain`]: where the score comes from.
+    /// With [`SearchRequest::explain`]: where its BM25 score comes from, whatever ranked.
     pub explanation: Option<Explanation>,
 }
 
@@ -138,7 +153,7 @@ pub struct Refusal {
     pub detail: String,
 }
 
-/// Where a score comes from: it is the sum of the terms' contributions, in their order.
+/// Where a BM25 score comes from: it is the sum of the terms' contributions, in their order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explanation {
     /// The chunk's length in terms.

@@ -11,10 +11,10 @@ use super::hits::{HitReader, PlaceReader};
 use super::runs::Of;
 use super::{
     answers, cache, changes, chunks, classes, documents, findings, generations, migrate, runs, sandbox, sources,
-    tombstones,
+    tombstones, vectors,
 };
 use crate::error::Result;
-use crate::model::{ChunkId, Digest, DocumentId};
+use crate::model::{ChunkId, Digest, DocumentId, EmbeddingProfile};
 
 thread_local! {
     static RUN: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
@@ -46,6 +46,11 @@ fn steps(work: impl FnOnce(&Connection) -> Result<()>) -> Vec<String> {
         }
     }
     steps
+}
+
+fn profile() -> vectors::ProfileRow {
+    let profile = EmbeddingProfile { model: "m".into(), version: "1".into(), dimensions: 2, normalised: true };
+    vectors::ProfileRow { profile_no: 1, profile, is_ready: true }
 }
 
 type Case = (&'static str, fn(&Connection) -> Result<()>, &'static [&'static str]);
@@ -149,6 +154,58 @@ const CASES: &[Case] = &[
         &["SEARCH runs USING COVERING INDEX sqlite_autoindex_runs_1 (run_id>? AND run_id<?)"],
     ),
     ("the_last_run", |conn| runs::last(conn, &Of::Everybody).map(drop), &["SCAN runs"]),
+    (
+        "vectors_of_a_class",
+        |conn| vectors::for_each(conn, &profile(), 1, |_, _| Ok(())),
+        &["SEARCH embeddings USING INDEX embeddings_by_chunk (profile_no=? AND chunk_no>? AND chunk_no<?)"],
+    ),
+    (
+        "a_set_of_vectors",
+        |conn| vectors::set(conn, 1, 1).map(drop),
+        &["SEARCH embedding_sets USING PRIMARY KEY (profile_no=? AND class_no=?)"],
+    ),
+    (
+        "a_vector_of_a_hit",
+        |conn| vectors::current(conn, 1, 1).map(drop),
+        &[
+            "SEARCH e USING INDEX embeddings_by_chunk (profile_no=? AND chunk_no=?)",
+            "SEARCH c USING INTEGER PRIMARY KEY (rowid=?)",
+        ],
+    ),
+    (
+        "a_profile",
+        |conn| vectors::find(conn, &profile().profile).map(drop),
+        &["SEARCH embedding_profiles USING INDEX sqlite_autoindex_embedding_profiles_1 (profile_digest=?)"],
+    ),
+    (
+        "a_vector_of_a_composition",
+        |conn| vectors::of_composition(conn, &profile(), &[0; 16]).map(drop),
+        &["SEARCH embeddings USING INDEX embeddings_by_composition (composition_digest=?)"],
+    ),
+    (
+        "a_chunk_takes_vectors_over",
+        |conn| vectors::carry(conn, 1, &[0; 16], Some(2)),
+        &[
+            "SEARCH embeddings USING INDEX embeddings_by_composition (composition_digest=?)",
+            "USE TEMP B-TREE FOR GROUP BY",
+        ],
+    ),
+    (
+        "a_chunk_with_vectors_goes",
+        |conn| vectors::release(conn, 1),
+        &[
+            "SEARCH embeddings USING COVERING INDEX embeddings_by_chunk (profile_no=? AND chunk_no=?)",
+            "USING ROWID SEARCH ON TABLE embedding_profiles FOR IN-OPERATOR",
+        ],
+    ),
+    (
+        "what_is_gone_is_swept",
+        vectors::sweep,
+        &[
+            "SEARCH embeddings USING COVERING INDEX embeddings_by_chunk (profile_no=? AND chunk_no<?)",
+            "USING ROWID SEARCH ON TABLE embedding_profiles FOR IN-OPERATOR",
+        ],
+    ),
     ("an_event", |conn| runs::insert_events(conn, "x", &[]), &["SEARCH run_events USING PRIMARY KEY (run_id=?)"]),
     (
         "a_chunk_deleted",

@@ -158,6 +158,14 @@ pub(crate) fn for_each(
     Ok(())
 }
 
+/// The vector of a chunk, as it is stored, if it is of what the chunk is now and the chunk can be evidence.
+pub(crate) fn current(conn: &Connection, profile_no: i64, chunk_no: i64) -> Result<Option<Vec<u8>>> {
+    let sql = "SELECT e.vector FROM embeddings e CROSS JOIN chunk_rows c USING (chunk_no) \
+               WHERE e.profile_no = ?1 AND e.chunk_no = ?2 AND c.composition_digest = e.composition_digest \
+               AND NOT c.heading_only AND c.unsafe_reason IS NULL";
+    Ok(conn.prepare_cached(sql)?.query_row([profile_no, chunk_no], |row| row.get(0)).optional()?)
+}
+
 /// The chunks from `first` to `last` that have a vector of a profile, ascending.
 pub(crate) fn numbers(conn: &Connection, profile_no: i64, first: i64, last: i64) -> Result<Vec<i64>> {
     let sql = "SELECT chunk_no FROM embeddings WHERE profile_no = ?1 AND chunk_no BETWEEN ?2 AND ?3 ORDER BY chunk_no";
@@ -175,7 +183,8 @@ pub(crate) fn of_composition(
     profile: &ProfileRow,
     composition: &[u8; 16],
 ) -> Result<Option<Vec<f32>>> {
-    let sql = "SELECT vector FROM embeddings WHERE composition_digest = ?1 AND profile_no = ?2 LIMIT 1";
+    let sql = "SELECT vector FROM embeddings INDEXED BY embeddings_by_composition \
+               WHERE composition_digest = ?1 AND profile_no = ?2 LIMIT 1";
     let mut statement = conn.prepare_cached(sql)?;
     let bytes: Option<Vec<u8>> =
         statement.query_row(params![composition, profile.profile_no], |row| row.get(0)).optional()?;

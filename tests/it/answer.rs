@@ -359,6 +359,8 @@ fn a_request_has_no_field_for_what_is_expected() {
         least_support: _,
         floor: _,
         allow_unverified_source: _,
+        retriever: _,
+        similarity_floor: _,
         synthesiser: _,
     } = AnswerRequest::new("", &Extractive);
 }

@@ -10,6 +10,7 @@ mod cite;
 mod cli;
 mod context;
 mod data;
+mod dense;
 mod docs;
 mod embed;
 mod eval;

@@ -21,6 +21,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
     ("endpoint", &["error"]),
     ("embedding", &["error", "model", "lexicon", "endpoint"]),
     ("index", &["error", "model", "lexicon", "store"]),
+    ("dense", &["error", "model", "store", "index"]),
     ("ingest", &["error", "model", "lexicon", "store", "sabotage"]),
     ("config", &["error", "model", "ingest"]),
     ("evidence", &["error", "model"]),

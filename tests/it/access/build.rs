@@ -5,8 +5,9 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use ragdb::{
-    AclChange, AnswerFormat, AnswerRecord, Config, ContextRequest, Manifest, OptimizeRequest, Principal,
-    ProposedAnswer, SearchRequest, Store, SyncRequest, SyncSources, VerifyRequest, Visibility,
+    AclChange, AnswerFormat, AnswerRecord, Config, ContextRequest, EmbedRequest, HashingEmbedder, Manifest,
+    OptimizeRequest, Principal, ProposedAnswer, SearchRequest, Store, SyncRequest, SyncSources, VerifyRequest,
+    Visibility,
 };
 use tempfile::TempDir;
 
@@ -50,6 +51,7 @@ impl Built {
             if step.optimises {
                 built.store().optimize(&OptimizeRequest::default()).expect("it is made compact");
             }
+            built.embed();
             if with_extra {
                 built.others_read();
             }
@@ -80,6 +82,13 @@ impl Built {
             let run = store.context(&other, &ContextRequest::new("rotate key")).expect("evidence").manifest;
             store.record_run(&other, &run).expect("it is recorded");
         }
+        self.embed();
+    }
+
+    /// Every chunk gets its vector.
+    fn embed(&self) {
+        let store = self.store();
+        store.embed(&HashingEmbedder::new(), EmbedRequest::default(), &|_| {}).expect("all is embedded");
     }
 
     pub fn path(&self) -> PathBuf {

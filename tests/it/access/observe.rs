@@ -2,10 +2,11 @@
 
 use std::fmt::Debug;
 use std::fs;
+use std::sync::Arc;
 
 use ragdb::{
-    AnswerFormat, AnswerRequest, ContextRequest, Extractive, Manifest, Principal, ProposedAnswer, SearchRequest, Store,
-    VerifyRequest,
+    AnswerFormat, AnswerRequest, ContextRequest, Digest, Extractive, Fusion, HashingEmbedder, Manifest, Principal,
+    ProposedAnswer, Retriever, SearchRequest, Store, VerifyRequest,
 };
 
 use super::build::{Built, proposal};
@@ -171,8 +172,19 @@ impl Observer<'_> {
             (" explained", SearchRequest { explain: true, ..request() }),
             (" all terms", SearchRequest { all_terms: true, explain: true, ..request() }),
             (" no floor", SearchRequest { floor: Some(0.0), top_k: 50, explain: true, ..request() }),
+            (" by vector", SearchRequest { retriever: dense(), explain: true, ..request() }),
+            (
+                " by vector without a floor",
+                SearchRequest { retriever: dense(), similarity_floor: Some(-1.0), top_k: 50, ..request() },
+            ),
+            (" by both", SearchRequest { retriever: rrf(), explain: true, ..request() }),
         ] {
-            self.ask(format!("search {query}{how}"), |store, reader| store.search(reader, &request));
+            self.ask(format!("search {query}{how}"), |store, reader| {
+                let mut found = store.search(reader, &request)?;
+                // What names the vectors is random.
+                found.vectors.iter_mut().for_each(|vectors| vectors.state = Digest::of(""));
+                Ok(found)
+            });
         }
     }
 
@@ -181,6 +193,13 @@ impl Observer<'_> {
             self.ask(format!("context {query}"), |store, reader| {
                 let mut request = ContextRequest::new(query);
                 request.search.floor = Some(0.0);
+                let evidence = store.context(reader, &request)?;
+                let prompt = evidence.prompt.replace(&evidence.manifest.nonce, "NONCE");
+                Ok((plain_run(evidence.manifest), prompt))
+            });
+            self.ask(format!("context by both {query}"), |store, reader| {
+                let mut request = ContextRequest::new(query);
+                request.search.retriever = rrf();
                 let evidence = store.context(reader, &request)?;
                 let prompt = evidence.prompt.replace(&evidence.manifest.nonce, "NONCE");
                 Ok((plain_run(evidence.manifest), prompt))
@@ -267,7 +286,18 @@ fn plain_run(mut run: Manifest) -> Manifest {
     run.run_id.clear();
     run.nonce.clear();
     run.prompt_hash.clear();
+    if let Some(retriever) = run.settings.get_mut("retriever") {
+        retriever["vectors"].take();
+    }
     run
+}
+
+fn dense() -> Retriever {
+    Retriever::Dense(Arc::new(HashingEmbedder::new()))
+}
+
+fn rrf() -> Retriever {
+    Retriever::Rrf { embedder: Arc::new(HashingEmbedder::new()), fusion: Fusion::default() }
 }
 
 /// What differs, sorted by kind: answers, and the work for them.

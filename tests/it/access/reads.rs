@@ -1,10 +1,11 @@
 //! Twins: two stores that differ in what a reader may not read, asked the same by every verb.
 
 use std::fmt::Debug;
+use std::sync::Arc;
 
 use ragdb::{
-    AclChange, AnswerRequest, ContextRequest, Extractive, Manifest, Principal, ProposedAnswer, SearchRequest, Store,
-    VerifyRequest,
+    AclChange, AnswerRequest, ContextRequest, Digest, EmbedRequest, Extractive, Fusion, HashingEmbedder, Manifest,
+    Principal, ProposedAnswer, Retriever, SearchRequest, Store, VerifyRequest,
 };
 use rstest::rstest;
 
@@ -116,9 +117,21 @@ fn evidence(store: &Store, reader: &Principal, query: &str) -> ragdb::Result<rag
 fn observe(house: &House, reader: &Principal, ids: &[String]) -> Vec<String> {
     let store = house.store();
     let mut all = Vec::new();
+    let embedder = Arc::new(HashingEmbedder::new());
+    store.embed(&*embedder, EmbedRequest::default(), &|_| {}).expect("all is embedded");
     for query in QUERIES {
         let request = SearchRequest { explain: true, ..SearchRequest::new(query) };
         all.push(seen(house, query, store.search(reader, &request)));
+        let rrf = Retriever::Rrf { embedder: embedder.clone(), fusion: Fusion::default() };
+        for retriever in [Retriever::Dense(embedder.clone()), rrf] {
+            let request = SearchRequest { retriever, similarity_floor: Some(-1.0), ..request.clone() };
+            let found = store.search(reader, &request).map(|mut found| {
+                // What names the vectors is random.
+                found.vectors.iter_mut().for_each(|vectors| vectors.state = Digest::of(""));
+                found
+            });
+            all.push(seen(house, query, found));
+        }
         all.push(seen(house, query, evidence(&store, reader, query)));
         let answer = store.answer(reader, &AnswerRequest::new(query, &Extractive));
         all.push(seen(house, query, answer.map(|answer| (answer.text, answer.manifest, answer.verification))));

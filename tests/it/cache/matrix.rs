@@ -1,12 +1,15 @@
 //! Promise 8: whatever happens to rules and files between two questions, nobody is given from before what they may not
 //! read, or what no file says any more.
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{RngSeed, TestRunner};
-use ragdb::{AclChange, Principal, Sabotage, Store};
+use ragdb::{AclChange, AnswerRequest, Fusion, HashingEmbedder, Principal, Retriever, Sabotage, Store};
 
 use super::{Desk, YAML, known};
+use crate::embed::embed;
 use crate::promise::{assert_noticed, break_what_is_asked};
 
 const FOLDERS: [&str; 3] = ["docs", "boss", "open"];
@@ -75,6 +78,7 @@ impl Expected {
         };
         (0..3).for_each(|folder| expected.write(desk, folder));
         desk.sync(YAML);
+        embed(&desk.store, &HashingEmbedder::new()).expect("all is embedded");
         expected
     }
 
@@ -105,6 +109,7 @@ impl Expected {
             }
             Act::Sync => {
                 desk.sync(YAML);
+                embed(&desk.store, &HashingEmbedder::new()).expect("all is embedded");
                 self.indexed = self.file;
             }
             Act::Ask => {}
@@ -128,10 +133,13 @@ impl Expected {
             (Principal::operator(), [true; 3]),
         ];
         let mut hits = 0;
-        for (who, reads) in readers {
-            let given = desk.store.cached_answer(&who, &desk.request()).expect("an answer or an abstention");
+        let embedder = Arc::new(HashingEmbedder::new());
+        let rrf = Retriever::Rrf { embedder, fusion: Fusion::default() };
+        for ((who, reads), retriever) in readers.iter().flat_map(|it| [(it, Retriever::Bm25), (it, rrf.clone())]) {
+            let request = AnswerRequest { retriever, ..desk.request() };
+            let given = desk.store.cached_answer(who, &request).expect("an answer or an abstention");
             hits += usize::from(given.cached);
-            for (folder, reads) in reads.into_iter().enumerate() {
+            for (folder, &reads) in reads.iter().enumerate() {
                 let (indexed, file) = (self.indexed[folder], self.file[folder]);
                 let text = &given.answer.text;
                 let expected = reads && indexed == file;
@@ -152,7 +160,7 @@ fn walk(steps: usize) {
         expected.act(&desk, act().new_tree(&mut runner).expect("an act").current());
         hits += expected.ask(&desk);
     }
-    println!("{steps} acts, {} questions, {hits} answered from before, none wrongly", (steps + 1) * 6);
+    println!("{steps} acts, {} questions, {hits} answered from before, none wrongly", (steps + 1) * 12);
     assert!(hits > steps, "{hits} hits prove nothing");
 }
 

@@ -1,0 +1,54 @@
+//! Which of the stored vectors a question can be compared with.
+
+use crate::error::{Error, Result};
+use crate::model::{Digest, DigestBuilder, EmbeddingProfile};
+use crate::store::Connection;
+use crate::store::vectors::{self, ProfileRow, SetRow};
+
+/// The profile that searches use, if it is the one that the question is embedded with.
+///
+/// # Errors
+/// [`Error::Refused`], as `profile_mismatch` where it is another, as `no_vectors` where there is none yet.
+pub(crate) fn ready(conn: &Connection, wanted: &EmbeddingProfile) -> Result<ProfileRow> {
+    let mut profiles = vectors::profiles(conn)?;
+    match profiles.iter().position(|row| row.is_ready) {
+        Some(at) if profiles[at].profile == *wanted => Ok(profiles.swap_remove(at)),
+        Some(at) => Err(mismatch(&profiles[at].profile, wanted)),
+        None => Err(none(&profiles, wanted)),
+    }
+}
+
+fn mismatch(stored: &EmbeddingProfile, wanted: &EmbeddingProfile) -> Error {
+    Error::Refused {
+        code: "profile_mismatch",
+        message: format!("the store's vectors are of {stored}; the question is embedded by {wanted}"),
+        hint: format!("ask with {stored}, or run `ragdb embed` to make vectors of {wanted}"),
+    }
+}
+
+fn none(filling: &[ProfileRow], wanted: &EmbeddingProfile) -> Error {
+    let message = match filling.last() {
+        None => format!("the store has no vectors; the question is embedded by {wanted}"),
+        Some(ProfileRow { profile, .. }) => format!(
+            "the store's vectors of {profile} are not complete, and there are no others; the question is embedded by \
+             {wanted}"
+        ),
+    };
+    let hint = format!("run `ragdb embed` to its end, with {wanted}; --retriever bm25 needs no vectors");
+    Error::Refused { code: "no_vectors", message, hint }
+}
+
+/// What names the vectors that a search among these classes would see: another after each change of one of them. `None`
+/// where it would see none.
+pub(crate) fn stamps(conn: &Connection, wanted: &EmbeddingProfile, classes: &[i64]) -> Result<Option<Digest>> {
+    let Some(row) = vectors::find(conn, wanted)?.filter(|row| row.is_ready) else { return Ok(None) };
+    let mut hash = DigestBuilder::new("ragdb vectors 1");
+    for &class_no in classes {
+        // A stamp is random, so it names its class too, whose number would tell how many others there are.
+        let set = vectors::set(conn, row.profile_no, class_no)?;
+        if set != SetRow::default() {
+            hash.number(set.stamp);
+        }
+    }
+    Ok(Some(hash.finish()))
+}
