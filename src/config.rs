@@ -16,7 +16,9 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::error::{Error, Result};
 use crate::ingest::{Patterns, Selection};
-use crate::model::{Bm25Policy, ChunkPolicy, Digest, Policy, SourceKind, Trust, UnsafeScope, Visibility};
+use crate::model::{
+    Bm25Policy, ChunkPolicy, Digest, Fusion, Policy, RetrieverKind, SourceKind, Trust, UnsafeScope, Visibility,
+};
 
 /// A `ragdb.yaml` may be this large; a hundred sources take about 50 kB.
 const MAX_CONFIG_BYTES: u64 = 1 << 20;
@@ -38,8 +40,19 @@ pub struct Config {
     pub answer: AnswerSettings,
     /// Which model makes vectors, where the file names one.
     pub embedding: Option<EmbeddingSettings>,
+    /// What ranks chunks where a verb is not told.
+    pub retrieval: RetrievalSettings,
     /// What holds for the readers of all sources.
     pub access: AccessSettings,
+}
+
+/// What ranks chunks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RetrievalSettings {
+    /// Words, vectors or both; words by default.
+    pub kind: RetrieverKind,
+    /// How the ranks of both become one.
+    pub fusion: Fusion,
 }
 
 /// What holds for the readers of all sources.

@@ -69,7 +69,7 @@
 //! | check the store itself, and see what mends it | [`Store::check`] with a [`CheckRequest`]; [`Damage`] |
 //! | change who may read what, and see why somebody may | [`Store::grant`] and [`Store::revoke`] with an [`AclChange`], [`Store::access_rules`], [`Store::explain_access`], [`Store::access_log`] |
 //! | ask with SQL | [`Store::sql`], and the ready questions of [`audits`] |
-//! | measure retrieval on a labelled set | [`evaluate_beir`] with a [`BeirRequest`], which gives a [`BeirReport`] |
+//! | measure retrieval on a labelled set | [`evaluate_beir`] with a [`BeirRequest`], which gives a [`BeirReport`]; [`compare_beir`] for several retrievers |
 //! | rank by meaning beside words | [`SearchRequest::retriever`] with a [`Retriever`]; [`Hit::found_by`] says which list has a hit |
 //! | measure the claim check on labelled claims | [`evaluate_claims`] with a [`ClaimsRequest`], which gives a [`ClaimsReport`] |
 //! | measure the unsafe gate | [`evaluate_injection`] with an [`InjectionRequest`], which gives an [`InjectionReport`] |
@@ -152,7 +152,7 @@ pub use check::{Check, CheckReport, CheckRequest, Damage};
 pub use cite::{CiteStatus, Cited};
 pub use config::{
     AccessSettings, AnswerSettings, ChunkSettings, Config, DeclaredBy, EmbedderSettings, EmbeddingSettings,
-    SourceConfig, SyncSettings,
+    RetrievalSettings, SourceConfig, SyncSettings,
 };
 pub use context::{ContextRequest, Evidence};
 pub use embed::{EmbedProgress, EmbedReport, EmbedRequest, VectorStatus};
@@ -165,7 +165,7 @@ pub use eval::{
     BeirCase, BeirReport, BeirRequest, BenignSet, Bound, CaseAnswer, CaseRequest, CitedClaim, ClaimLabel, ClaimMetrics,
     ClaimsReport, ClaimsRequest, ClaimsSet, EvalCase, EvalHit, EvalMetric, EvalReport, EvalRequest, EvalSet,
     Experiment, HeldThreshold, InjectionReport, InjectionRequest, InjectionSet, Missed, Mutation, QualifyReport,
-    QualifyRequest, RankScores, RetrievalMetrics, ShownCheck, Threshold, WrongClaim, evaluate_beir,
+    QualifyRequest, RankScores, RetrievalMetrics, ShownCheck, Threshold, WrongClaim, compare_beir, evaluate_beir,
     evaluate_claims, evaluate_injection, qualify,
 };
 pub use evidence::budget::{ApproximateTokens, TokenCounter};

@@ -11,7 +11,9 @@ use serde_saphyr::{DuplicateKeyPolicy, MergeKeyPolicy, Spanned};
 use super::{AccessSettings, ChunkSettings, Config, SourceConfig, SyncSettings};
 use crate::error::{Error, Result};
 use crate::ingest::{BadPattern, Patterns};
-use crate::model::{Bm25Policy, ChunkPolicy, Policy, SourceKind, Trust, UnsafeScope, Visibility};
+use crate::model::{
+    Bm25Policy, ChunkPolicy, Fusion, Policy, RetrieverKind, SourceKind, Trust, UnsafeScope, Visibility,
+};
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -23,7 +25,15 @@ struct RawConfig {
     sync: Option<RawSync>,
     answer: Option<answer::Raw>,
     embedding: Option<embedding::Raw>,
+    retrieval: RawRetrieval,
     access: RawAccess,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct RawRetrieval {
+    kind: RetrieverKind,
+    fusion: Option<Spanned<Fusion>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -131,6 +141,11 @@ pub(super) fn from_yaml(text: &str, path: &Path) -> Result<Config> {
     }
     if let Some(raw) = raw.answer {
         config.answer = raw.check().map_err(fault)?;
+    }
+    config.retrieval.kind = raw.retrieval.kind;
+    if let Some(Spanned { value, referenced, .. }) = raw.retrieval.fusion {
+        value.check().map_err(|error| wrong(path, referenced.line(), &format!("retrieval.{error}")))?;
+        config.retrieval.fusion = value;
     }
     config.embedding = raw.embedding.map_or(Ok(None), |raw| raw.check(&base)).map_err(fault)?;
     Ok(config)

@@ -109,4 +109,14 @@ sources:
   # floor: null
   # query_prefix: ''
   # chunk_prefix: ''
+
+## What ranks chunks where a verb is not told: `bm25` (words), `dense` (vectors) or `rrf` (both, by their ranks).
+# retrieval:
+  # kind: bm25
+  ## A chunk scores the sum of weight / (k + rank) over the lists that have it; so many of each list count.
+  # fusion:
+    # k: 60
+    # bm25: 1.0
+    # dense: 1.0
+    # depth: 100
 ";

@@ -24,6 +24,18 @@ fn source(more: &str) -> String {
 }
 
 #[test]
+fn what_ranks_is_read() {
+    assert_eq!(parse("").unwrap().retrieval, RetrievalSettings::default());
+    let config = parse("retrieval: {kind: rrf, fusion: {k: 10, dense: 0.5}}").unwrap();
+    let fusion = Fusion { k: 10, dense: 0.5, ..Fusion::default() };
+    assert_eq!(config.retrieval, RetrievalSettings { kind: RetrieverKind::Rrf, fusion });
+    let wrong = message("retrieval:\n  kind: rrf\n  fusion: {depth: 0}\n");
+    assert!(wrong.contains("line 3") && wrong.contains("retrieval.fusion.depth is 0"), "{wrong}");
+    assert!(message("retrieval: {kind: best}").contains("best"));
+    assert!(message("retrieval: {fusion: {weight: 1}}").contains("weight"));
+}
+
+#[test]
 fn every_setting_is_read() {
     let config = parse(
         "sources:\n  - {id: docs, path: docs/, kind: markdown}\n  - id: notes.v2\n    kind: text\n    path: ./a//b\n    \
@@ -206,11 +218,15 @@ fn the_template_documents_the_defaults() {
         "floor",
         "query_prefix",
         "chunk_prefix",
+        "fusion",
+        "depth",
     ] {
         let lines =
             uncommented.iter().filter(|line| line.trim_start_matches([' ', '-']).starts_with(&format!("{field}:")));
-        // A source has a scope, and so has the gate; it names groups, and so does the list of all; two models are asked.
-        assert_eq!(lines.count(), 1 + usize::from(of_two.contains(&field)), "{field}");
+        // A source has a scope, and so has the gate; it names groups, and so does the list of all; two models are asked. A
+        // source, an embedder and a retriever are of a kind.
+        let more = usize::from(of_two.contains(&field)) + usize::from(field == "kind");
+        assert_eq!(lines.count(), 1 + more, "{field}");
     }
 }
 

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::gate::source::{self, SourceFault};
 use crate::gate::unsafe_text;
 use crate::model::{ChunkId, Citation, Digest, Principal, Shown, Span, Trust};
-use crate::search::ExpectedPolicy;
+use crate::search::{ExpectedPolicy, Retriever};
 use crate::store::{Store, documents};
 
 /// How many hits are looked at for each that may be shown: the gate refuses some.
@@ -26,19 +26,23 @@ const CANDIDATES: (usize, usize) = (32, 1000);
 const MOST_ANSWERED: usize = 100;
 
 /// The limits of cases that set none.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Limits {
     pub k: usize,
     pub max_chars: usize,
     pub allow_unverified_source: bool,
     pub expected_policy: Option<ExpectedPolicy>,
     pub answer: Option<Strategy>,
+    pub retriever: Retriever,
+    pub similarity_floor: Option<f64>,
 }
 
 impl Limits {
     pub(crate) fn of(request: &EvalRequest) -> Self {
-        let EvalRequest { k, max_chars, allow_unverified_source, expected_policy, answer, .. } = *request;
-        Self { k, max_chars, allow_unverified_source, expected_policy, answer }
+        let EvalRequest { k, max_chars, allow_unverified_source, expected_policy, answer, similarity_floor, .. } =
+            *request;
+        let retriever = request.retriever.clone();
+        Self { k, max_chars, allow_unverified_source, expected_policy, answer, retriever, similarity_floor }
     }
 }
 
@@ -87,6 +91,8 @@ pub(crate) fn ask(store: &Store, requests: &[CaseRequest], limits: &Limits) -> R
         let mut context = ContextRequest::new(&request.query);
         context.search.top_k = k.saturating_mul(SPARE).clamp(CANDIDATES.0, CANDIDATES.1);
         (context.search.explain, context.search.expected_policy) = (true, limits.expected_policy);
+        (context.search.retriever, context.search.similarity_floor) =
+            (limits.retriever.clone(), limits.similarity_floor);
         (context.max_chunks, context.max_chars) = (k, max_chars);
         context.allow_unverified_source = limits.allow_unverified_source;
         let evidence = store.context(&request.principal, &context).map_err(|error| of_case(&request.id, error))?;
@@ -103,6 +109,8 @@ pub(crate) fn ask(store: &Store, requests: &[CaseRequest], limits: &Limits) -> R
                 top_k: k.min(MOST_ANSWERED),
                 max_chars: Some(max_chars),
                 allow_unverified_source: limits.allow_unverified_source,
+                retriever: limits.retriever.clone(),
+                similarity_floor: limits.similarity_floor,
                 ..AnswerRequest::new(&request.query, &Extractive)
             };
             store.answer(&request.principal, &answer).map_err(|error| of_case(&request.id, error))

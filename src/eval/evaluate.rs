@@ -9,7 +9,7 @@ use super::score::{self, EvalCase, HeldThreshold};
 use super::threshold::{EvalMetric, Threshold};
 use crate::answer::Strategy;
 use crate::error::{Error, Result};
-use crate::search::ExpectedPolicy;
+use crate::search::{ExpectedPolicy, Retriever};
 use crate::store::Store;
 
 /// How to evaluate.
@@ -27,6 +27,10 @@ pub struct EvalRequest {
     pub expected_policy: Option<ExpectedPolicy>,
     /// Also answer each question from the store's own sentences, by this strategy, and score the answers.
     pub answer: Option<Strategy>,
+    /// What ranks chunks.
+    pub retriever: Retriever,
+    /// As [`SearchRequest::similarity_floor`](crate::SearchRequest::similarity_floor).
+    pub similarity_floor: Option<f64>,
 }
 
 impl Default for EvalRequest {
@@ -38,6 +42,8 @@ impl Default for EvalRequest {
             allow_unverified_source: false,
             expected_policy: None,
             answer: None,
+            retriever: Retriever::Bm25,
+            similarity_floor: None,
         }
     }
 }
@@ -46,7 +52,7 @@ impl Default for EvalRequest {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EvalReport {
-    /// What ranked: `bm25`.
+    /// What ranked: `bm25`, `dense` or `rrf`.
     pub retriever: &'static str,
     /// How many hits counted where a case did not say.
     pub k: usize,
@@ -83,6 +89,7 @@ impl Store {
         thresholds.extend(set.thresholds().iter().filter(given));
         let thresholds = score::hold(&thresholds, &metrics);
         let passed = thresholds.iter().all(|held| held.passed);
-        Ok(EvalReport { retriever: "bm25", k: request.k, generation, metrics, thresholds, passed, results })
+        let retriever = request.retriever.kind().as_str();
+        Ok(EvalReport { retriever, k: request.k, generation, metrics, thresholds, passed, results })
     }
 }

@@ -28,7 +28,7 @@ pub use evaluate::{EvalReport, EvalRequest};
 pub use injection::{BenignSet, InjectionReport, InjectionRequest, InjectionSet, evaluate_injection};
 pub use mutate::Mutation;
 pub use qualify::{Bound, Experiment, Missed, QualifyReport, QualifyRequest, qualify};
-pub use run::{BeirCase, BeirReport, BeirRequest, RetrievalMetrics, evaluate_beir};
+pub use run::{BeirCase, BeirReport, BeirRequest, RetrievalMetrics, compare_beir, evaluate_beir};
 pub use score::{CaseAnswer, EvalCase, EvalHit, HeldThreshold, RankScores, ShownCheck};
 pub use threshold::{EvalMetric, Threshold};
 

@@ -1,8 +1,8 @@
 //! `eval --beir`: a BEIR folder becomes a store, its queries are asked, and the rankings are scored.
 //!
-//! The data path, top to bottom: the corpus is written as files and synced into a store of its own; each judged
-//! query is searched as anyone would, but without a relevance floor; chunks become a ranking of documents; only then
-//! are the judgements looked at.
+//! The data path, top to bottom: the corpus is written as files and synced into a store of its own, and gets vectors where
+//! a retriever compares them; each judged query is searched as anyone would, but without a floor, by one retriever after
+//! the other; chunks become a ranking of documents; only then are the judgements looked at.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -11,14 +11,18 @@ use super::beir::BeirFolder;
 use super::corpus;
 use super::metrics::{Judgements, Metrics, Ranking};
 use crate::config::ChunkSettings;
+use crate::embed::{EmbedProgress, EmbedRequest};
 use crate::error::{Error, Failure, Result};
-use crate::model::{Bm25Policy, Principal};
-use crate::search::SearchRequest;
+use crate::model::{Bm25Policy, EmbeddingProfile, Principal};
+use crate::search::{Retriever, SearchRequest};
 use crate::store::Store;
 use crate::sync::{SyncRequest, SyncSources};
 
 /// Besides the cut that is asked for, metrics are taken at this one, where recall is usually compared.
 const DEEP: usize = 100;
+
+/// And at this one: about as many as a prompt holds.
+const SHALLOW: usize = 5;
 
 /// What to evaluate, and how.
 #[derive(Clone, Debug)]
@@ -53,7 +57,7 @@ impl BeirRequest {
 /// How good the rankings of a BEIR folder's queries are.
 #[derive(Clone, Debug)]
 pub struct BeirReport {
-    /// What ranked: `bm25`.
+    /// What ranked: `bm25`, `dense` or `rrf`.
     pub retriever: &'static str,
     /// How many queries have judgements; the means are over these.
     pub cases: usize,
@@ -63,8 +67,12 @@ pub struct BeirReport {
     pub chunks: u64,
     /// Documents that the store refused, each with its id as the path; they are never found.
     pub failures: Vec<Failure>,
+    /// What embedded the queries, where vectors were compared.
+    pub profile: Option<EmbeddingProfile>,
     /// The means at the `k` that was asked for.
     pub metrics: RetrievalMetrics,
+    /// The means at 5.
+    pub shallow: RetrievalMetrics,
     /// The means at 100.
     pub deep: RetrievalMetrics,
     /// Each query, by its id.
@@ -107,16 +115,40 @@ impl RetrievalMetrics {
     }
 }
 
-/// Builds a store from a BEIR folder's documents with the product's own sync, asks the judged queries, and scores
+/// Builds a store from a BEIR folder's documents with the product's own sync, asks the judged queries by BM25, and scores
 /// the rankings.
 ///
 /// # Errors
-/// [`Error::Invalid`] where `k` is 0, a file of the folder is not what it should be (the message names file and
-/// line), nothing is judged, or a query that is judged is missing; [`Error::Io`] where a file can't be read or
-/// written; else as [`Store::create`], [`Store::sync`] and [`Store::search`].
+/// As [`compare_beir`].
 pub fn evaluate_beir(request: &BeirRequest) -> Result<BeirReport> {
+    let mut reports = compare_beir(request, &[Retriever::Bm25], &|_| {})?;
+    reports.pop().ok_or_else(|| Error::Invalid { message: "nothing ranks".into() })
+}
+
+/// As [`evaluate_beir`], by each of these retrievers: a report of each, in their order, over one store. `tell` is told how
+/// far its vectors are.
+///
+/// # Errors
+/// [`Error::Invalid`] where there is no retriever, two have other models, `k` is 0, a file of the folder is not what it
+/// should be (the message names file and line), nothing is judged, or a query that is judged is missing; [`Error::Io`]
+/// where a file can't be read or written; else as [`Store::create`], [`Store::sync`], [`Store::embed`] and
+/// [`Store::search`].
+pub fn compare_beir(
+    request: &BeirRequest,
+    retrievers: &[Retriever],
+    tell: &dyn Fn(EmbedProgress),
+) -> Result<Vec<BeirReport>> {
+    let invalid = |message: &str| Err(Error::Invalid { message: message.to_owned() });
     if request.k == 0 {
-        return Err(Error::Invalid { message: "k is 0; metrics need 1 rank or more".into() });
+        return invalid("k is 0; metrics need 1 rank or more");
+    }
+    let mut embedders = retrievers.iter().filter_map(Retriever::embedder);
+    let embedder = embedders.next();
+    if embedders.any(|other| embedder.is_some_and(|first| first.profile() != other.profile())) {
+        return invalid("two retrievers have other models; compare them one after the other");
+    }
+    if retrievers.is_empty() {
+        return invalid("nothing ranks; name a retriever or more");
     }
     let folder = BeirFolder::new(&request.folder);
     let judgements = folder.judgements()?;
@@ -136,31 +168,41 @@ pub fn evaluate_beir(request: &BeirRequest) -> Result<BeirReport> {
         keep_going: true,
         ..SyncRequest::default()
     })?;
+    if let Some(embedder) = embedder {
+        store.embed(embedder, EmbedRequest::default(), tell)?;
+    }
     let failures = synced.failures.into_iter().map(|failure| match ids.get(&failure.path) {
         Some(id) => Failure { path: id.clone(), ..failure },
         None => failure,
     });
+    let failures: Vec<Failure> = failures.collect();
 
     let depth = request.k.max(DEEP);
-    let mut run = BTreeMap::new();
-    for id in judgements.keys() {
-        let text = queries.get(id).ok_or_else(|| missing(request, id))?;
-        run.insert(id.clone(), ranking(&store, text, depth, &ids)?);
+    let mut reports = Vec::with_capacity(retrievers.len());
+    for retriever in retrievers {
+        let mut run = BTreeMap::new();
+        for id in judgements.keys() {
+            let text = queries.get(id).ok_or_else(|| missing(request, id))?;
+            run.insert(id.clone(), ranking(&store, text, retriever, depth, &ids)?);
+        }
+        let mean = |k| Metrics::mean(&run, &judgements, k).map(|(metrics, _)| RetrievalMetrics::new(k, metrics));
+        let (Some(metrics), Some(shallow), Some(deep)) = (mean(request.k), mean(SHALLOW), mean(DEEP)) else {
+            return Err(Error::Invalid { message: format!("{} judges nothing", request.folder.display()) });
+        };
+        reports.push(BeirReport {
+            retriever: retriever.kind().as_str(),
+            cases: judgements.len(),
+            documents: synced.documents.added,
+            chunks: synced.chunks.added,
+            failures: failures.clone(),
+            profile: retriever.embedder().map(|embedder| embedder.profile().clone()),
+            metrics,
+            shallow,
+            deep,
+            results: judgements.iter().map(|(id, judged)| case(id, &run[id], judged, request.k)).collect(),
+        });
     }
-    let mean = |k| Metrics::mean(&run, &judgements, k).map(|(metrics, _)| RetrievalMetrics::new(k, metrics));
-    let (Some(metrics), Some(deep)) = (mean(request.k), mean(DEEP)) else {
-        return Err(Error::Invalid { message: format!("{} judges nothing", request.folder.display()) });
-    };
-    Ok(BeirReport {
-        retriever: "bm25",
-        cases: judgements.len(),
-        documents: synced.documents.added,
-        chunks: synced.chunks.added,
-        failures: failures.collect(),
-        metrics,
-        deep,
-        results: judgements.iter().map(|(id, judged)| case(id, &run[id], judged, request.k)).collect(),
-    })
+    Ok(reports)
 }
 
 fn missing(request: &BeirRequest, id: &str) -> Error {
@@ -169,8 +211,21 @@ fn missing(request: &BeirRequest, id: &str) -> Error {
 }
 
 /// The best `depth` documents. As many chunks are asked for as it takes to have that many documents.
-fn ranking(store: &Store, query: &str, depth: usize, ids: &HashMap<String, String>) -> Result<Ranking> {
-    let mut request = SearchRequest { literal: true, top_k: depth, floor: Some(0.0), ..SearchRequest::new(query) };
+fn ranking(
+    store: &Store,
+    query: &str,
+    retriever: &Retriever,
+    depth: usize,
+    ids: &HashMap<String, String>,
+) -> Result<Ranking> {
+    let mut request = SearchRequest {
+        literal: true,
+        top_k: depth,
+        floor: Some(0.0),
+        retriever: retriever.clone(),
+        similarity_floor: Some(-1.0),
+        ..SearchRequest::new(query)
+    };
     loop {
         let found = store.search(&Principal::operator(), &request)?.hits;
         let exhausted = found.len() < request.top_k;

@@ -35,6 +35,7 @@ pub struct SyncRequest {
 
 /// Where documents come from.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::large_enum_variant, reason = "there is one for a sync, and a box would be in every caller's way")]
 pub enum SyncSources {
     /// The sources that the store knows already.
     #[default]

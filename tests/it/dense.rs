@@ -1,5 +1,7 @@
 //! Searches by vector, and by words and vector together: what is found, in which order, and what the record says of it.
 
+mod outside;
+
 use std::fmt;
 use std::sync::Arc;
 

@@ -9,8 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use ragdb::{
-    BeirRequest, ClaimLabel, ClaimsRequest, Error, Principal, SearchRequest, Store, SyncRequest, SyncSources, Verdict,
-    evaluate_beir, evaluate_claims,
+    BeirRequest, ClaimLabel, ClaimsRequest, Error, Fusion, HashingEmbedder, Principal, Retriever, SearchRequest, Store,
+    SyncRequest, SyncSources, Verdict, compare_beir, evaluate_beir, evaluate_claims,
 };
 use rstest::rstest;
 use serde::Deserialize;
@@ -108,6 +108,44 @@ fn a_small_set_scores_as_reckoned_by_hand() {
     assert!(close(mean.precision, 0.1) && close(mean.mrr, 0.75) && close(mean.hit_rate, 0.75), "{mean:?}");
     assert!(close(report.deep.precision, 0.01) && report.deep.k == 100, "{:?}", report.deep);
     assert_eq!(fs::read_dir(&work).expect("the folder is there").count(), 0, "nothing is left behind");
+}
+
+#[test]
+fn retrievers_stand_side_by_side() {
+    let project = Project::new();
+    let corpus: String = (0..30)
+        .map(|number| {
+            format!("{{\"_id\":\"d{number}\",\"title\":\"Page {number}\",\"text\":\"about word{number} here\"}}\n")
+        })
+        .collect();
+    project.write("set/corpus.jsonl", corpus);
+    project.write("set/queries.jsonl", "{\"_id\":\"1\",\"text\":\"word7\"}\n{\"_id\":\"2\",\"text\":\"word21\"}\n");
+    project.write("set/qrels/test.tsv", "query-id\tcorpus-id\tscore\n1\td7\t1\n2\td21\t1\n");
+    let request = BeirRequest::new(project.path().join("set"), project.path());
+    let hashing = || std::sync::Arc::new(HashingEmbedder::new());
+    let rrf = Retriever::Rrf { embedder: hashing(), fusion: Fusion::default() };
+    let all = [Retriever::Bm25, Retriever::Dense(hashing()), rrf];
+    let reports = compare_beir(&request, &all, &|_| {}).expect("it is evaluated");
+    assert_eq!(reports.iter().map(|report| report.retriever).collect::<Vec<_>>(), ["bm25", "dense", "rrf"]);
+    for report in &reports {
+        assert!(close(report.shallow.ndcg, 1.0) && report.shallow.k == 5, "{report:?}");
+        assert_eq!(report.profile.is_some(), report.retriever != "bm25");
+    }
+    // Without a floor each vector has a rank.
+    assert_eq!(reports[1].results[0].hits.len(), 10);
+    let plain = evaluate_beir(&request).expect("it is evaluated");
+    assert_eq!(plain.results, reports[0].results);
+    assert!(compare_beir(&request, &[], &|_| {}).is_err());
+
+    let folder = project.path().join("set").display().to_string();
+    let run = project.ok(&["eval", "--beir", &folder, "--retriever", "bm25,dense,rrf", "--embedder", "hashing"]);
+    let names: Vec<&str> = run.stdout.lines().skip(2).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(names, ["retriever", "bm25", "dense", "rrf"], "{}", run.transcript());
+    assert!(
+        run.stdout.lines().nth(2).is_some_and(|line| line.ends_with("recall@5  MRR@10  nDCG@5  nDCG@10")),
+        "{}",
+        run.stdout
+    );
 }
 
 #[test]

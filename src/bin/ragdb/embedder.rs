@@ -86,7 +86,10 @@ fn open(settings: &EmbeddingSettings, context: &Context) -> Result<Arc<dyn Embed
 #[cfg(feature = "local")]
 fn local(folder: &Path, prefixes: Prefixes, floor: Option<f64>, context: &Context) -> Result<Arc<dyn Embedder>, Stop> {
     context.detail(&format!("model: {}", folder.display()));
-    Ok(Arc::new(ragdb::LocalEmbedder::open(folder, ragdb::LocalSettings { prefixes, floor, ..ragdb::LocalSettings::default() })?))
+    Ok(Arc::new(ragdb::LocalEmbedder::open(
+        folder,
+        ragdb::LocalSettings { prefixes, floor, ..ragdb::LocalSettings::default() },
+    )?))
 }
 
 #[cfg(not(feature = "local"))]

@@ -14,6 +14,7 @@ mod files;
 mod progress;
 mod reader;
 mod render;
+mod retriever;
 
 use std::process::ExitCode;
 

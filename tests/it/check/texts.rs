@@ -38,7 +38,7 @@ fn a_text_that_is_not_utf_8_is_found_in_its_document_and_mended(
     assert!(!report.ok && kinds(&report).iter().all(|kind| *kind == Damage::Documents), "{report:#?}");
     assert!(report.checks.iter().any(|check| check.problems.iter().any(|it| it.contains(path))), "{report:#?}");
     // Others are looked at all the same.
-    let [found, whole] = [&world, &sound].map(|world| counts(world));
+    let [found, whole] = [&world, &sound].map(counts);
     assert_eq!(found, whole);
     mend(&world, Damage::Documents, b"");
     assert_eq!(kinds(&checked(&world)), []);

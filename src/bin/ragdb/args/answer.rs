@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::reader::ReaderArgs;
+use super::retrieve::RetrieverArgs;
 use clap::{Args, ValueEnum};
 use ragdb::{Normalisation, Strategy};
 
@@ -72,6 +73,9 @@ pub struct AnswerArgs {
     /// Which model to ask.
     #[command(flatten)]
     pub model: ModelArgs,
+    /// What ranks.
+    #[command(flatten)]
+    pub retriever: RetrieverArgs,
     /// Who reads.
     #[command(flatten)]
     pub reader: ReaderArgs,

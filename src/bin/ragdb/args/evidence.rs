@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::reader::ReaderArgs;
+use super::retrieve::RetrieverArgs;
 use clap::Args;
 
 use super::verbs::parse_share;
@@ -54,6 +55,9 @@ pub struct ContextArgs {
     /// Search anew: give no evidence from before, and keep none for later
     #[arg(long)]
     pub no_cache: bool,
+    /// What ranks.
+    #[command(flatten)]
+    pub retriever: RetrieverArgs,
     /// Who reads.
     #[command(flatten)]
     pub reader: ReaderArgs,

@@ -11,6 +11,7 @@ mod evidence;
 mod judge;
 mod keep;
 mod reader;
+mod retrieve;
 mod upkeep;
 mod verbs;
 
@@ -27,6 +28,7 @@ pub use evidence::ContextArgs;
 pub use judge::{AnswersArgs, Form, VerifyArgs};
 pub use keep::{BackupArgs, LookForArgs, PurgeArgs, RollbackArgs};
 pub use reader::ReaderArgs;
+pub use retrieve::{RankingArgs, RetrieverArgs};
 pub use upkeep::{CheckArgs, CompletionsArgs, EvalArgs, ManArgs, MigrateArgs, OptimizeArgs, QualifyArgs};
 pub use verbs::{ChunkingArgs, DiffArgs, InitArgs, LogArgs, SearchArgs, ShowArgs, SqlArgs, StatusArgs, SyncArgs};
 

@@ -7,6 +7,7 @@ use clap_complete::Shell;
 use ragdb::Threshold;
 
 use super::answer::StrategyArg;
+use super::retrieve::{RankingArgs, RetrieverArg};
 use super::verbs::{ChunkingArgs, parse_share};
 
 /// Measure the store on labelled questions, or a part of ragdb on a labelled data set.
@@ -16,8 +17,8 @@ use super::verbs::{ChunkingArgs, parse_share};
 /// thresholds. A missed threshold gives exit code 1.
 ///
 /// With --beir a store is built from DIR/corpus.jsonl in a temporary folder; the queries of DIR/queries.jsonl are scored
-/// against DIR/qrels/test.tsv, the layout of the BEIR collections. Neither ./ragdb.db nor ragdb.yaml is used, and no
-/// relevance floor.
+/// against DIR/qrels/test.tsv, the layout of the BEIR collections. ./ragdb.db is not used, nor a relevance floor, and of
+/// ragdb.yaml only the model for vectors and the fusion, where --retriever names what needs them.
 ///
 /// With --claims the claims of DIR are held to the text that is cited for them: pairs.jsonl, with lines such as
 /// {"claim": "…", "text": "…", "quote": "…", "label": "supports"}, or the files of climate-fever and of SciFact. No
@@ -32,6 +33,7 @@ Examples:
   ragdb eval cases.jsonl --threshold recall_at_k=0.9 --threshold stale_citation_rate=0
   ragdb eval --beir scifact --k 100 --json
   ragdb eval --beir scifact --min-ndcg 0.65    exit 1 below it
+  ragdb eval --beir scifact --retriever bm25,dense,rrf
   ragdb eval --claims grounding
   ragdb eval --injection D_injection --benign docs")]
 pub struct EvalArgs {
@@ -75,6 +77,13 @@ pub struct EvalArgs {
     /// Fail with exit code 1 where recall@k of DIR is below this, 0 to 1
     #[arg(long, value_name = "X", value_parser = parse_share)]
     pub min_recall: Option<f64>,
+    /// What ranks chunks, separated by commas: words, vectors, or both by their ranks; of several, the metrics stand side by
+    /// side [default: bm25; with FILE, `retrieval.kind` of ragdb.yaml]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with_all = ["claims", "injection", "benign"])]
+    pub retriever: Vec<RetrieverArg>,
+    /// How the lists are made and joined.
+    #[command(flatten)]
+    pub ranking: RankingArgs,
     /// How documents of DIR are cut.
     #[command(flatten)]
     pub chunking: ChunkingArgs,

@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::embed::EmbedderArgs;
 use super::reader::ReaderArgs;
+use super::retrieve::RetrieverArgs;
 
 /// Write a commented ragdb.yaml for a folder.
 ///
@@ -125,7 +126,7 @@ pub struct SearchArgs {
     /// Print at most K hits, 1 to 10000
     #[arg(short = 'k', long, value_name = "K", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..=10_000))]
     pub top_k: u16,
-    /// Leave out hits with a lower BM25 score [default: none]
+    /// Leave out hits with a lower score [default: none]
     #[arg(long, value_name = "SCORE", value_parser = parse_finite)]
     pub min_score: Option<f64>,
     /// The share of the query's information, 0 to 1, that a hit must match [default: the measured one]
@@ -140,6 +141,9 @@ pub struct SearchArgs {
     /// Show what each term adds to each score, and why chunks were refused; also without hits
     #[arg(long)]
     pub explain: bool,
+    /// What ranks.
+    #[command(flatten)]
+    pub retriever: RetrieverArgs,
     /// Who reads.
     #[command(flatten)]
     pub reader: ReaderArgs,
@@ -224,7 +228,7 @@ pub struct SqlArgs {
     pub reader: ReaderArgs,
 }
 
-fn parse_finite(text: &str) -> Result<f64, String> {
+pub(super) fn parse_finite(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     number.is_finite().then_some(number).ok_or_else(|| "not a finite number".to_owned())
 }

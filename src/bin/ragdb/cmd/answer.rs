@@ -14,6 +14,7 @@ use crate::args::{AnswerArgs, ModelArgs};
 use crate::context::{Context, key, unwritable};
 use crate::exit::{Outcome, Stop};
 use crate::render::{Role, Screen, View, clean};
+use crate::retriever;
 
 mod view;
 
@@ -25,7 +26,9 @@ const INSTEAD: &str = "answer without keeping it: --no-record";
 /// Runs the verb.
 pub fn run(args: &AnswerArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let reader = args.reader.principal()?;
-    let settings = context.config_for(&reader)?.map(|config| config.answer).unwrap_or_default();
+    let config = context.config_for(&reader)?;
+    let retriever = retriever::retriever(&args.retriever, config.as_ref(), context)?;
+    let settings = config.map(|config| config.answer).unwrap_or_default();
     let synthesiser = synthesiser(&args.model, &settings, context)?;
     let store = if args.no_record { context.open_read_only()? } else { context.open_to_record(INSTEAD)? };
     let request = AnswerRequest {
@@ -38,6 +41,8 @@ pub fn run(args: &AnswerArgs, context: &mut Context) -> Result<Outcome, Stop> {
         normalise: args.normalise.list(),
         floor: args.floor,
         allow_unverified_source: args.allow_unverified_source,
+        retriever,
+        similarity_floor: args.retriever.ranking.similarity_floor,
         ..AnswerRequest::new(args.query.join(" "), synthesiser.as_ref())
     };
     let (answer, answer_id, cached) = if args.no_record || args.no_cache {

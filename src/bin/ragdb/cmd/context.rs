@@ -13,6 +13,7 @@ use crate::context::{Context, unwritable};
 use crate::exit::{Outcome, Stop};
 use crate::files;
 use crate::render::{Screen, View, counted};
+use crate::retriever;
 
 /// The most hits that evidence is taken from.
 const MOST_HITS: u16 = 1000;
@@ -23,6 +24,9 @@ struct ContextView {
     query: String,
     generation: u64,
     acl_epoch: u64,
+    /// What ranked, by which model and how, where it was not words alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retriever: Option<Value>,
     prompt: String,
     chars: usize,
     tokens: Option<usize>,
@@ -90,13 +94,16 @@ pub fn run(args: &ContextArgs, context: &mut Context) -> Result<Outcome, Stop> {
 fn request(args: &ContextArgs, reader: &Principal, context: &Context) -> Result<ContextRequest, Stop> {
     let top_k = args.top_k.unwrap_or_else(|| args.max_chunks.saturating_mul(4).min(MOST_HITS));
     let query = args.query.join(" ");
+    let config = context.config_for(reader)?;
     let defaults = ContextRequest::new(&query);
     Ok(ContextRequest {
         search: SearchRequest {
             top_k: top_k.into(),
             floor: args.floor,
             literal: args.literal,
-            expected_policy: context.config_for(reader)?.as_ref().map(ExpectedPolicy::from),
+            expected_policy: config.as_ref().map(ExpectedPolicy::from),
+            retriever: retriever::retriever(&args.retriever, config.as_ref(), context)?,
+            similarity_floor: args.retriever.ranking.similarity_floor,
             ..SearchRequest::new(query)
         },
         max_chars: match (args.max_chars, args.max_tokens) {
@@ -185,7 +192,7 @@ fn citation(path: &str, refused: &ragdb::Refused) -> Citation {
 
 impl ContextView {
     fn new(evidence: Evidence, cached: bool) -> Self {
-        let Evidence { manifest, prompt } = evidence;
+        let Evidence { mut manifest, prompt } = evidence;
         let shown = manifest.shown.into_iter().map(|shown| ShownView {
             label: shown.label,
             chunk_id: shown.chunk_id,
@@ -208,6 +215,7 @@ impl ContextView {
             query: manifest.query,
             generation: manifest.generation,
             acl_epoch: manifest.acl_epoch,
+            retriever: manifest.settings.remove("retriever"),
             prompt,
             chars: manifest.chars,
             tokens: manifest.tokens,

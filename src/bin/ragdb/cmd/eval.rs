@@ -8,13 +8,16 @@ mod injection;
 use std::io;
 use std::path::Path;
 
-use ragdb::{BeirCase, BeirReport, BeirRequest, RetrievalMetrics};
+use ragdb::{BeirCase, BeirReport, BeirRequest, RetrievalMetrics, RetrieverKind};
 use serde::Serialize;
 
+use super::embed::ProfileView;
 use crate::args::EvalArgs;
 use crate::context::Context;
 use crate::exit::{Outcome, Stop};
+use crate::progress::EmbedBar;
 use crate::render::{Align, FailureView, Role, Screen, Table, View, counted};
+use crate::retriever;
 
 #[derive(Serialize)]
 struct EvalView {
@@ -24,8 +27,12 @@ struct EvalView {
     documents: u64,
     chunks: u64,
     metrics: MetricsView,
+    /// The same metrics over the first five.
+    shallow: DeepView,
     /// The same metrics over a longer ranking.
     deep: DeepView,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    profile: Option<ProfileView>,
     thresholds: Vec<Threshold>,
     passed: bool,
     failures: Vec<FailureView>,
@@ -85,13 +92,58 @@ fn beir(folder: &Path, args: &EvalArgs, context: &mut Context) -> Result<Outcome
         chunking: args.chunking.into(),
         ..BeirRequest::new(folder, std::env::temp_dir())
     };
-    let view = EvalView::new(ragdb::evaluate_beir(&request)?, args);
-    if !context.json && !view.failures.is_empty() {
+    let mut kinds: Vec<RetrieverKind> = args.retriever.iter().map(|named| named.0).collect();
+    if kinds.is_empty() {
+        kinds.push(RetrieverKind::Bm25);
+    }
+    // What ranks by words alone asks nothing of a configuration.
+    let config = if kinds == [RetrieverKind::Bm25] { None } else { context.config()? };
+    let retrievers = retriever::retrievers(&kinds, &args.ranking, config.as_ref(), context)?;
+    let bar = EmbedBar::new(context);
+    let reports = ragdb::compare_beir(&request, &retrievers, &|progress| bar.show(progress))?;
+    drop(bar);
+    let views: Vec<EvalView> = reports.into_iter().map(|report| EvalView::new(report, args)).collect();
+    if let Some(view) = views.first().filter(|view| !context.json && !view.failures.is_empty()) {
         context.diagnose(|out, palette| view.failures.iter().try_for_each(|failure| failure.write_line(out, palette)));
         context.warn(&format!("{} could not be indexed", counted(view.failures.len() as u64, "document")));
     }
-    context.print(&view)?;
-    Ok(Outcome::of(view.passed))
+    let passed = views.iter().all(|view| view.passed);
+    match <[EvalView; 1]>::try_from(views) {
+        Ok([view]) => context.print(&view)?,
+        Err(comparison) => context.print(&Comparison { comparison })?,
+    }
+    Ok(Outcome::of(passed))
+}
+
+/// Several retrievers over one corpus.
+#[derive(Serialize)]
+struct Comparison {
+    comparison: Vec<EvalView>,
+}
+
+impl View for Comparison {
+    fn text(&self, screen: &mut Screen<'_>) -> io::Result<()> {
+        let Some(EvalView { cases, documents, chunks, k, .. }) = self.comparison.first() else { return Ok(()) };
+        writeln!(screen.out, "{cases} queries over {documents} documents in {chunks} chunks")?;
+        if let Some(profile) = self.comparison.iter().find_map(|view| view.profile.as_ref()) {
+            writeln!(screen.out, "vectors of {}", profile.sentence())?;
+        }
+        let (mrr, ndcg) = (format!("MRR@{k}"), format!("nDCG@{k}"));
+        let headings = ["recall@5", mrr.as_str(), "nDCG@5", ndcg.as_str()].map(|name| (name, Align::Right));
+        let [recall, mrr, shallow, ndcg] = headings;
+        let mut table = Table::new([("retriever", Align::Left), recall, mrr, shallow, ndcg], 20);
+        for view in &self.comparison {
+            let metrics = [
+                view.shallow.metrics.recall_at_k,
+                view.metrics.mrr,
+                view.shallow.metrics.ndcg_at_k,
+                view.metrics.ndcg_at_k,
+            ];
+            table.row([view.retriever.to_owned()].into_iter().chain(metrics.map(|metric| format!("{metric:.4}"))));
+        }
+        table.write(screen, 2)?;
+        self.comparison.iter().try_for_each(|view| view.write_thresholds(screen))
+    }
 }
 
 impl EvalView {
@@ -110,6 +162,8 @@ impl EvalView {
             documents: report.documents,
             chunks: report.chunks,
             metrics,
+            shallow: DeepView { k: report.shallow.k, metrics: report.shallow.into() },
+            profile: report.profile.map(ProfileView::from),
             deep: DeepView { k: report.deep.k, metrics: report.deep.into() },
             passed: thresholds.iter().all(|threshold| threshold.passed),
             thresholds,
@@ -154,6 +208,12 @@ impl View for EvalView {
             table.row([k.to_string()].into_iter().chain(metrics.cells()));
         }
         table.write(screen, 2)?;
+        self.write_thresholds(screen)
+    }
+}
+
+impl EvalView {
+    fn write_thresholds(&self, screen: &mut Screen<'_>) -> io::Result<()> {
         for Threshold { metric, minimum, value, passed } in &self.thresholds {
             let (role, word) = if *passed { (Role::Good, "passed") } else { (Role::Bad, "MISSED") };
             let word = screen.palette.paint(role, word);

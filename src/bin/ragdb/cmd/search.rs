@@ -9,10 +9,11 @@ use crate::args::SearchArgs;
 use crate::context::Context;
 use crate::exit::{Outcome, Stop};
 use crate::render::{Align, Role, Screen, Table, View, clean, snippet};
+use crate::retriever;
 
 mod view;
 
-use view::{ExplanationView, HitView, SearchView};
+use view::{ExplanationView, HitView, SearchView, VectorsView};
 
 /// Filters narrow what words find.
 const NOTHING_TO_RANK: &str = "the query has no word to search for; filters and exclusions narrow what words find";
@@ -20,7 +21,9 @@ const NOTHING_TO_RANK: &str = "the query has no word to search for; filters and 
 /// Runs the verb.
 pub fn run(args: &SearchArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let reader = args.reader.principal()?;
-    let expected_policy = context.config_for(&reader)?.as_ref().map(ExpectedPolicy::from);
+    let config = context.config_for(&reader)?;
+    let expected_policy = config.as_ref().map(ExpectedPolicy::from);
+    let retriever = retriever::retriever(&args.retriever, config.as_ref(), context)?;
     let request = SearchRequest {
         top_k: args.top_k.into(),
         min_score: args.min_score,
@@ -29,6 +32,8 @@ pub fn run(args: &SearchArgs, context: &mut Context) -> Result<Outcome, Stop> {
         literal: args.literal,
         expected_policy,
         explain: args.explain,
+        retriever,
+        similarity_floor: args.retriever.ranking.similarity_floor,
         ..SearchRequest::new(args.query.join(" "))
     };
     // To close it would free piece by piece what the end of the process frees at once, and do no more.
@@ -80,6 +85,11 @@ fn write_hit(hit: &HitView, screen: &mut Screen<'_>) -> io::Result<()> {
     if !heading.is_empty() {
         writeln!(screen.out, "    {}", palette.paint(Role::Faint, &clean::one_line(&heading)))?;
     }
+    if let Some(found_by) = &hit.found_by
+        && let Some(lists) = found_by.sentence()
+    {
+        writeln!(screen.out, "    {}", palette.paint(Role::Faint, &lists))?;
+    }
     for line in snippet::select(&hit.text, &hit.highlights) {
         let number = format!("{:>8}", u64::from(hit.start_line) + line.offset as u64);
         write!(screen.out, "{} ", palette.paint(Role::Faint, &number))?;
@@ -129,7 +139,8 @@ impl SearchView {
     /// Writes what became of the query's terms, and which chunks were refused.
     fn write_query(&self, screen: &mut Screen<'_>) -> io::Result<()> {
         let query = clean::one_line(&self.query);
-        writeln!(screen.out, "query: {query} (generation {}, floor {})", self.generation, self.floor)?;
+        let vectors = self.vectors.as_ref().map_or_else(String::new, VectorsView::sentence);
+        writeln!(screen.out, "query: {query} (generation {}, floor {}{vectors})", self.generation, self.floor)?;
         let headings = [("term", Align::Left), ("df", Align::Right), ("idf", Align::Right), ("weight", Align::Right)];
         let mut table = Table::new(headings, 40);
         for term in &self.terms {

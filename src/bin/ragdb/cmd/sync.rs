@@ -108,7 +108,7 @@ fn publish(mut request: SyncRequest, embedder: Option<&dyn Embedder>, context: &
     };
     if failed.is_none() || !context.json {
         // What was published is said, also where the vectors failed; in JSON there is one document.
-        context.print(&SyncView { verbose, embed, ..SyncView::from(&report) })?;
+        context.print(&SyncView { embed, verbose, ..SyncView::from(&report) })?;
     }
     failed.map_or(Ok(Outcome::Done), Err)
 }

@@ -12,6 +12,7 @@ use crate::args::EvalArgs;
 use crate::context::Context;
 use crate::exit::{Outcome, Stop};
 use crate::render::{Align, Role, Screen, Table, View, clean, counted};
+use crate::retriever;
 
 #[derive(Serialize)]
 struct EvalView {
@@ -103,19 +104,52 @@ struct RefusedView {
 
 /// Evaluates a file of cases.
 pub fn run(file: &Path, args: &EvalArgs, context: &mut Context) -> Result<Outcome, Stop> {
-    let request = EvalRequest {
-        k: args.k.into(),
-        thresholds: args.thresholds.clone(),
-        allow_unverified_source: args.allow_unverified_source,
-        expected_policy: context.config()?.as_ref().map(ExpectedPolicy::from),
-        answer: args.answer.map(|strategy| strategy.0),
-        ..EvalRequest::default()
-    };
+    let config = context.config()?;
+    let mut kinds: Vec<_> = args.retriever.iter().map(|named| named.0).collect();
+    if kinds.is_empty() {
+        kinds.push(config.as_ref().map(|config| config.retrieval.kind).unwrap_or_default());
+    }
+    let retrievers = retriever::retrievers(&kinds, &args.ranking, config.as_ref(), context)?;
     let set = EvalSet::load(file)?;
-    let report = context.open_read_only()?.evaluate(&set, &request)?;
-    let view = EvalView::from(report);
-    context.print(&view)?;
-    Ok(Outcome::of(view.passed))
+    let store = context.open_read_only()?;
+    let mut views = Vec::with_capacity(retrievers.len());
+    for retriever in retrievers {
+        let request = EvalRequest {
+            k: args.k.into(),
+            thresholds: args.thresholds.clone(),
+            allow_unverified_source: args.allow_unverified_source,
+            expected_policy: config.as_ref().map(ExpectedPolicy::from),
+            answer: args.answer.map(|strategy| strategy.0),
+            retriever,
+            similarity_floor: args.ranking.similarity_floor,
+            ..EvalRequest::default()
+        };
+        views.push(EvalView::from(store.evaluate(&set, &request)?));
+    }
+    let passed = views.iter().all(|view| view.passed);
+    match <[EvalView; 1]>::try_from(views) {
+        Ok([view]) => context.print(&view)?,
+        Err(comparison) => context.print(&Comparison { comparison })?,
+    }
+    Ok(Outcome::of(passed))
+}
+
+/// Several retrievers, one after the other.
+#[derive(Serialize)]
+struct Comparison {
+    comparison: Vec<EvalView>,
+}
+
+impl View for Comparison {
+    fn text(&self, screen: &mut Screen<'_>) -> io::Result<()> {
+        for (position, view) in self.comparison.iter().enumerate() {
+            if position > 0 {
+                writeln!(screen.out)?;
+            }
+            view.text(screen)?;
+        }
+        Ok(())
+    }
 }
 
 impl From<EvalReport> for EvalView {

@@ -2,14 +2,24 @@
 
 use std::ops::Range;
 
-use ragdb::{Explanation, Hit, QueryTermInfo, Refusal, SearchResult, TermShare};
+use ragdb::{
+    Explanation, FoundBy, Hit, ListPlace, QueryTermInfo, Refusal, RetrieverKind, SearchResult, SearchedVectors,
+    TermShare,
+};
 use serde::{Serialize, Serializer};
+
+use crate::cmd::embed::ProfileView;
 
 #[derive(Serialize)]
 pub struct SearchView {
     pub query: String,
     pub generation: u64,
     pub floor: f64,
+    /// What ranked, where it was not words alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retriever: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<VectorsView>,
     pub hits: Vec<HitView>,
     pub refused: Vec<RefusalView>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -18,10 +28,61 @@ pub struct SearchView {
     pub explain: bool,
 }
 
+/// The vectors that the question was compared with.
+#[derive(Serialize)]
+pub struct VectorsView {
+    profile: ProfileView,
+    state: String,
+    similarity_floor: f64,
+}
+
+impl VectorsView {
+    /// Them in a few words, behind others.
+    pub fn sentence(&self) -> String {
+        format!(", cosine {} by {}", self.similarity_floor, self.profile.sentence())
+    }
+}
+
+/// Where the lists have a hit.
+#[derive(Serialize)]
+pub struct FoundByView {
+    bm25: Option<PlaceView>,
+    dense: Option<PlaceView>,
+}
+
+#[derive(Serialize)]
+struct PlaceView {
+    rank: usize,
+    score: f64,
+}
+
+impl FoundByView {
+    /// The places in words; none where one list is all that was asked.
+    pub fn sentence(&self) -> Option<String> {
+        let place = |name: &str, place: &Option<PlaceView>| {
+            let PlaceView { rank, score } = place.as_ref()?;
+            Some(format!("{name} {rank} ({score:.4})"))
+        };
+        let places: Vec<String> =
+            [place("bm25", &self.bm25), place("dense", &self.dense)].into_iter().flatten().collect();
+        Some(places.join(", ")).filter(|_| !places.is_empty())
+    }
+}
+
+impl From<FoundBy> for FoundByView {
+    fn from(found_by: FoundBy) -> Self {
+        let place = |place: Option<ListPlace>| place.map(|ListPlace { rank, score }| PlaceView { rank, score });
+        Self { bm25: place(found_by.bm25), dense: place(found_by.dense) }
+    }
+}
+
 #[derive(Serialize)]
 pub struct HitView {
     pub rank: usize,
     pub score: f64,
+    /// Where the lists have it, where more than words ranked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub found_by: Option<FoundByView>,
     pub citation: String,
     pub chunk_id: String,
     pub document_id: String,
@@ -82,11 +143,18 @@ pub struct QueryTermView {
 impl SearchView {
     /// The view of a result; `explain` adds the query's terms to its text form.
     pub fn new(result: SearchResult, explain: bool) -> Self {
+        let by_vectors = result.retriever != RetrieverKind::Bm25;
+        let hit = |hit: Hit| {
+            let found_by = by_vectors.then(|| hit.found_by.into());
+            HitView { found_by, ..HitView::from(hit) }
+        };
         Self {
             query: result.query,
             generation: result.generation,
             floor: result.floor,
-            hits: result.hits.into_iter().map(HitView::from).collect(),
+            retriever: by_vectors.then(|| result.retriever.as_str()),
+            vectors: result.vectors.map(VectorsView::from),
+            hits: result.hits.into_iter().map(hit).collect(),
             refused: result.refused.into_iter().map(RefusalView::from).collect(),
             terms: result.terms.into_iter().map(QueryTermView::from).collect(),
             explain,
@@ -99,6 +167,7 @@ impl From<Hit> for HitView {
         Self {
             rank: hit.rank,
             score: hit.score,
+            found_by: None,
             citation: hit.citation().to_string(),
             chunk_id: hit.chunk_id.to_string(),
             document_id: hit.document_id.to_string(),
@@ -115,6 +184,13 @@ impl From<Hit> for HitView {
             highlights: hit.highlights,
             explanation: hit.explanation.map(ExplanationView::from),
         }
+    }
+}
+
+impl From<SearchedVectors> for VectorsView {
+    fn from(vectors: SearchedVectors) -> Self {
+        let SearchedVectors { profile, state, floor } = vectors;
+        Self { profile: profile.into(), state: state.to_string(), similarity_floor: floor }
     }
 }
 
