@@ -5,7 +5,8 @@
 //! holds a copy of `fixtures/`, with standard error in standard output. Each must exit with 0 (so a page that shows
 //! a failure ends the command with `; echo "exit code $?"`). Times, hashes and sizes are masked, spaces are not
 //! counted, and an output line `…` stands for any number of lines. A block behind `<!-- not run: reason -->` is not
-//! run. A page that speaks of `$RAGDB_DATA` is run where the data set docs-medium can be had.
+//! run, and one behind `<!-- with a local model -->` only in a build with the feature `local` and where the model can be
+//! had; it stands in `all-MiniLM-L6-v2` then. A page that speaks of `$RAGDB_DATA` is run where the data set docs-medium can be had.
 //!
 //! `RAGDB_UPDATE_DOCS=1 cargo test --test it docs` writes the outputs anew, but for blocks with a `…`.
 
@@ -53,7 +54,10 @@ fn blocks(text: &str) -> Vec<Block> {
     for (number, line) in text.lines().enumerate() {
         match (open, line.strip_prefix("```")) {
             (false, Some(language)) => {
-                let run = !before.starts_with("<!-- not run: ");
+                let run = match before {
+                    "<!-- with a local model -->" => local_model().is_some(),
+                    _ => !before.starts_with("<!-- not run: "),
+                };
                 blocks.push(Block { language: language.to_owned(), first: number + 1, lines: Vec::new(), run });
                 open = true;
             }
@@ -83,10 +87,21 @@ fn commands(block: &Block) -> Vec<Shown> {
     shown
 }
 
+/// The folder of a model, where this build can use one.
+fn local_model() -> Option<PathBuf> {
+    #[cfg(feature = "local")]
+    return crate::support::minilm();
+    #[cfg(not(feature = "local"))]
+    None
+}
+
 /// Runs commands in one shell; gives each one's exit code and output.
 fn run(commands: &[&str]) -> Vec<(i32, String)> {
     let project = Project::new();
     copy(&repository("fixtures"), &project.path().join("fixtures"));
+    if let Some(model) = local_model() {
+        std::os::unix::fs::symlink(model, project.path().join("all-MiniLM-L6-v2")).expect("a link is made");
+    }
     let binary = Path::new(env!("CARGO_BIN_EXE_ragdb"));
     let mut script = String::new();
     for command in commands {
@@ -95,6 +110,7 @@ fn run(commands: &[&str]) -> Vec<(i32, String)> {
         let manifest = repository("Cargo.toml").display().to_string();
         let example = format!("cargo run --quiet {profile}--manifest-path {manifest} --example");
         let command = command.replace("cargo run --release --example", &example);
+        let command = command.replace("cargo run --release --features local -- ", "ragdb ");
         let command = command.replace("cargo run --release -- ", "ragdb ");
         let _ = write!(script, "{{ {command}\n}} </dev/null\nprintf '\\n\\036%d\\n' \"$?\"\n");
     }
@@ -105,7 +121,7 @@ fn run(commands: &[&str]) -> Vec<(i32, String)> {
     shell.arg("-c").arg(format!("exec 2>&1\n{script}")).current_dir(project.path()).stdin(Stdio::null());
     shell.env("PATH", std::env::join_paths(path).expect("a PATH")).env("LC_ALL", "C.UTF-8");
     shell.env("RAGDB_DATA", repository("target/data"));
-    for name in ["RAGDB_DB", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM"] {
+    for name in ["RAGDB_DB", "RAGDB_EMBEDDER", "NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "TERM"] {
         shell.env_remove(name);
     }
     let output = String::from_utf8(shell.output().expect("sh starts").stdout).expect("UTF-8");
