@@ -15,7 +15,7 @@ use std::time::Duration;
 use crate::error::{Error, Result};
 use crate::index;
 use crate::lexicon::{Lexer, TermCounts};
-use crate::model::DocumentId;
+use crate::model::{Digest, DocumentId};
 use crate::store::documents::DocumentRow;
 use crate::store::postings::{PostingReader, PostingWriter};
 use crate::store::purges::{self, Named, Records};
@@ -103,6 +103,8 @@ impl Store {
     /// # Errors
     /// [`Error::NotFound`] where no document has or had that name, [`Error::Invalid`] where several have,
     /// [`Error::Refused`] with `store_is_read` where [`PurgeRequest::undisturbed`] can't be had. Nothing is removed then.
+    /// [`Error::Refused`] with `purge_unfinished` where the document is purged, and the file could not be written anew: the
+    /// same call does the rest, and so does the next one that writes.
     pub fn purge(&self, request: &PurgeRequest) -> Result<PurgeReport> {
         self.require_writable()?;
         let bytes_before = self.size()?;
@@ -116,8 +118,9 @@ impl Store {
                 hint: "end that process, or purge without a proof".into(),
             });
         }
-        let purged = self.remove_document(request)?;
-        self.finish_purge()?;
+        let file = self.file_as_purged(&request.document)?;
+        let purged = self.remove_document(request, file.as_deref())?;
+        self.finish_purge().map_err(|error| unfinished(&purged, &error))?;
         let Purged { named, was_live, generation, chunks, records, cached, removed } = purged;
         Ok(PurgeReport {
             document_id: named.document_id,
@@ -136,11 +139,27 @@ impl Store {
         })
     }
 
-    /// The transaction, which notes that the file is to be written anew.
-    fn remove_document(&self, request: &PurgeRequest) -> Result<Purged> {
+    /// The text of a document that was purged before, where its file still has it: nothing else says then what to look for.
+    fn file_as_purged(&self, name: &str) -> Result<Option<String>> {
+        let gone = self.read(|conn| {
+            let named = resolve(conn, name)?;
+            let live =
+                DocumentId::parse(&named.document_id).map(|id| documents::by_id(conn, id)).transpose()?.flatten();
+            let content = purges::last_content(conn, &named.document_id)?.filter(|_| live.is_none());
+            let source = sources::by_id(conn, &named.source_id)?;
+            Ok(content.zip(source).map(|(content, (_, source))| (content, source, named.path)))
+        })?;
+        let Some((content, source, path)) = gone else { return Ok(None) };
+        let file = self.reader_of(&source).ok().and_then(|reader| reader.read(&path).ok());
+        Ok(file.map(|file| file.text).filter(|text| Digest::of(text).to_string() == content))
+    }
+
+    /// The transaction, which notes that the file is to be written anew. `file` is what the document's file has of it, where
+    /// the store has it no more.
+    fn remove_document(&self, request: &PurgeRequest, file: Option<&str>) -> Result<Purged> {
         self.write_in_any_case(|tx| {
             settings::write_unfinished_purge(tx, Some(FILE))?;
-            purges::wiping(tx, || remove(tx, request))
+            purges::wiping(tx, || remove(tx, request, file))
         })
     }
 
@@ -169,8 +188,24 @@ const FILE: &str = "file";
 /// Only the log is to be emptied.
 const LOG: &str = "log";
 
+/// What is done, and what is not.
+fn unfinished(purged: &Purged, error: &Error) -> Error {
+    let (Named { source_id, path, .. }, generation) = (&purged.named, purged.generation);
+    Error::Refused {
+        code: "purge_unfinished",
+        message: format!(
+            "{path} ({source_id}) is purged, and generation {generation} is without it; but the store's file could not be \
+             written anew, so that free pages or the log may still hold its text, and nothing is proved: {error}"
+        ),
+        hint:
+            "mend that, and run the same purge once more: it does the rest. With --prove it looks for what the source \
+               file says, so keep that file as it is until then"
+                .into(),
+    }
+}
+
 /// The whole transaction.
-fn remove(tx: &Connection, request: &PurgeRequest) -> Result<Purged> {
+fn remove(tx: &Connection, request: &PurgeRequest, file: Option<&str>) -> Result<Purged> {
     let named = resolve(tx, &request.document)?;
     let id = DocumentId::parse(&named.document_id)
         .ok_or_else(|| Error::Damaged { detail: format!("document id {:?} can't be read", named.document_id) })?;
@@ -186,7 +221,13 @@ fn remove(tx: &Connection, request: &PurgeRequest) -> Result<Purged> {
             (generation, removed_chunks) = (published.number, published.chunks.removed);
             Some(row.content_hash.to_string())
         }
-        None => purges::last_content(tx, &named.document_id)?,
+        None => {
+            if let Some(text) = file {
+                candidates.text(text, Origin::Document);
+                candidates.terms("", &[], text);
+            }
+            purges::last_content(tx, &named.document_id)?
+        }
     };
     if let Some(content) = content {
         purges::insert(tx, &named.document_id, &content, generation, request.reason.as_deref())?;
@@ -229,7 +270,7 @@ fn collect_document(conn: &Connection, number: i64, row: &DocumentRow, candidate
         candidates.json(&fields);
     }
     for chunk in chunks::of_document(conn, number)? {
-        let (headings, text) = (chunk.headings()?, chunks::text(conn, chunk.chunk_no)?);
+        let (headings, text) = (chunk.headings()?, chunks::text_as_stored(conn, chunk.chunk_no)?);
         for heading in &headings {
             candidates.text(heading, Origin::Document);
         }

@@ -23,7 +23,7 @@ fn half_purged(folder: &Path) -> Store {
     write("secret.md", "# Secret\n\nThe pangolin page.\n");
     store.sync(&request).unwrap();
     let purge = PurgeRequest { document: "secret.md".into(), ..PurgeRequest::default() };
-    store.remove_document(&purge).unwrap();
+    store.remove_document(&purge, None).unwrap();
     store.checkpoint().unwrap();
     assert!(is_there(&store), "nothing is left in the first place");
     assert_eq!(store.read(settings::unfinished_purge).unwrap().as_deref(), Some(FILE));

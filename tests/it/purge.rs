@@ -272,6 +272,59 @@ fn a_purge_that_runs_out_of_space_is_done_by_the_next() {
 }
 
 #[test]
+fn a_proof_can_be_had_later_while_the_file_is_as_it_was() {
+    let project = project();
+    project.ok(&["purge", "secret.md"]);
+    let (code, report) = project.json(&["purge", "secret.md", "--prove"]);
+    let proof = &report["proof"];
+    assert_eq!((code, &report["was_live"], &proof["proved"]), (0, &false.into(), &true.into()), "{report:#}");
+    assert!(proof["lines"].as_u64() > Some(3) && proof["words"].as_u64() > Some(8), "{proof:#}");
+    // It is a proof: what still has the text is found.
+    let (code, report) = project.json(&["purge", "secret.md", "--prove", "--also", "docs/secret.md"]);
+    assert_eq!((code, &report["proof"]["proved"]), (1, &false.into()), "{report:#}");
+    project.write("docs/secret.md", SECRET.replace("Wolpertinger", "Basilisk"));
+    let (code, report) = project.json(&["purge", "secret.md", "--prove"]);
+    assert_eq!((code, &report["proof"]["lines"]), (1, &0.into()), "another text is not what was purged: {report:#}");
+}
+
+#[test]
+fn a_purge_without_room_to_end_says_that_only_the_proof_is_missing() {
+    let project = project();
+    project.ok(&["optimize"]);
+    let text: String = (0..40_000).map(|word| format!("word{} ", word * 37 % 9000)).collect();
+    project.write("docs/large.md", format!("# Large\n\n{text}\n"));
+    project.ok(&["sync", "docs"]);
+    let prove = |blocks: u32| {
+        let limit = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$0\" \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &limit]).arg(env!("CARGO_BIN_EXE_ragdb")).current_dir(project.path());
+        let output = command.args(["purge", "secret.md", "--prove", "--json"]).output().unwrap();
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        (output.status.code(), report)
+    };
+    let is_live = || {
+        let store = Store::open_read_only(project.path().join("ragdb.db")).unwrap();
+        value(&store, "SELECT count(*) FROM documents WHERE path = 'secret.md'") == "1"
+    };
+    // More and more room, until it is enough for what removes the document and not for what writes the file anew.
+    let sizes = (4..14).map(|power| 1_u32 << power);
+    let (code, report) = sizes.map(prove).find(|_| !is_live()).unwrap();
+    assert_eq!((code, &report["error"]["code"]), (Some(2), &"purge_unfinished".into()), "{report:#}");
+    let said = report["error"]["message"].as_str().unwrap();
+    assert!(said.contains("secret.md (docs) is purged") && said.contains("nothing is proved"), "{said}");
+    assert!(report["error"]["hint"].as_str().unwrap().contains("once more"), "{report:#}");
+    let (code, report) = project.json(&["purge", "secret.md", "--prove"]);
+    assert_eq!(
+        (code, &report["proof"]["proved"], &report["log_is_empty"]),
+        (0, &true.into(), &true.into()),
+        "{report:#}"
+    );
+    for canary in CANARIES {
+        assert_eq!(places(&project, canary), Vec::<String>::new(), "{canary}");
+    }
+}
+
+#[test]
 fn documents_of_other_access_classes_are_left_alone() {
     let project = Project::new();
     project.write("docs/open.md", "# Open\n\nThe dingo page, and a canary.\n");

@@ -161,7 +161,11 @@ fn inject(name: &str, form: Form) -> Counts {
 fn judge(operation: &Operation, result: Option<Result<(), Error>>, place: &str, counts: &mut Counts) {
     if let Some(Err(error)) = &result {
         *counts.codes.entry(error.code()).or_default() += 1;
-        assert!(["io", "disk_full", "read_only"].contains(&error.code()), "{place}: {} {error}", error.code());
+        assert!(
+            ["io", "disk_full", "read_only", "purge_unfinished"].contains(&error.code()),
+            "{place}: {} {error}",
+            error.code()
+        );
         assert!(error.hint().is_some(), "{place}: no hint for {error}");
         let folder = operation.db().parent().expect("a folder").display().to_string();
         let said = error.to_string();

@@ -70,7 +70,10 @@ impl ProofView {
         let (lines, words) = (counted(self.lines, "line"), counted(self.words, "word"));
         let files = counted(self.files.len() as u64, "file");
         match (self.lines + self.words, self.places) {
-            (0, _) => "there was nothing to look for".into(),
+            (0, _) => {
+                "there was nothing to look for: neither the store nor the source file has a word of its own of it"
+                    .into()
+            }
             (_, 0) if !self.proved => format!("{lines} and {words} stand nowhere in {files}, but the log is not empty"),
             (_, 0) => format!("{lines} and {words} stand nowhere in {files}"),
             (_, places) => format!("of {lines} and {words}, something stands in {}", counted(places, "place")),
@@ -116,7 +119,9 @@ fn ask(order: &Order) -> Result<Answer, Stop> {
         Error::Refused {
             code: "proof_failed",
             message: format!("the document was purged; whether its text is gone could not be looked at: {what}"),
-            hint: "the purge itself is done and stays so".into(),
+            hint: "the purge is done and stays so; run the same command once more for the proof: while the source file is as \
+                   it was, it says what to look for"
+                .into(),
         }
         .into()
     };
