@@ -29,7 +29,7 @@ pub struct BackupReport {
 
 impl Store {
     /// Copies the store as it is at one moment to `to`, where nothing may be yet. Others read and write meanwhile. The
-    /// copy gets its name after SQLite found its file sound, its schema is the right one, and every generation's digest
+    /// copy gets its name after SQLite found its file sound, its schema is the right one, its policy can be read, and every generation's digest
     /// was computed again from its rows; its newest generation is one of this store. It is its owner's alone, and as
     /// good a store as this one.
     ///

@@ -15,7 +15,7 @@ mod vectors;
 use crate::error::{Error, IN_ITS_FILE, Result};
 use crate::model::Digest;
 use crate::store::integrity::{self, Part, Problem, Schema};
-use crate::store::{Connection, Store, documents};
+use crate::store::{Connection, Store, documents, settings};
 
 pub use damage::Damage;
 
@@ -196,11 +196,12 @@ fn rows(conn: &Connection) -> Vec<Check> {
     ]
 }
 
-/// What a copy of a store must pass: SQLite's own checks, the schema, and the chain of generations.
+/// What a copy of a store must pass: SQLite's own checks, the schema, the policy, and the chain of generations.
 pub(crate) fn of_copy(conn: &Connection) -> Vec<Check> {
     vec![
         of(conn, "sqlite", "pages", Damage::File, sqlite),
         of(conn, "schema", "objects", Damage::Schema, schema),
+        of(conn, "settings", "settings", Damage::Settings, |conn, _| settings::policy(conn).map(drop)),
         of(conn, "generations", "generations", Damage::History, chain::generations),
     ]
 }

@@ -214,20 +214,17 @@ fn remove(tx: &Connection, request: &PurgeRequest, file: Option<&str>) -> Result
     let (mut generation, mut removed_chunks) = (generations::head(tx)?.map_or(0, |head| head.number), 0);
     let mut records = purges::records_of(tx, &named.document_id)?;
     collect_records(tx, &records, &mut candidates)?;
-    let content = match &live {
-        Some((number, row)) => {
-            collect_document(tx, *number, row, &mut candidates)?;
-            let published = publish_deletion(tx, *number, Reason::Purged)?;
-            (generation, removed_chunks) = (published.number, published.chunks.removed);
-            Some(row.content_hash.to_string())
+    let content = if let Some((number, row)) = &live {
+        collect_document(tx, *number, row, &mut candidates)?;
+        let published = publish_deletion(tx, *number, Reason::Purged)?;
+        (generation, removed_chunks) = (published.number, published.chunks.removed);
+        Some(row.content_hash.to_string())
+    } else {
+        if let Some(text) = file {
+            candidates.text(text, Origin::Document);
+            candidates.terms("", &[], text);
         }
-        None => {
-            if let Some(text) = file {
-                candidates.text(text, Origin::Document);
-                candidates.terms("", &[], text);
-            }
-            purges::last_content(tx, &named.document_id)?
-        }
+        purges::last_content(tx, &named.document_id)?
     };
     if let Some(content) = content {
         purges::insert(tx, &named.document_id, &content, generation, request.reason.as_deref())?;

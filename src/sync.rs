@@ -10,6 +10,7 @@ mod basis;
 mod clock;
 mod deletion;
 mod failed;
+mod identity;
 mod keys;
 mod mark;
 mod matching;
@@ -244,6 +245,7 @@ impl Store {
         let started = SystemTime::now();
         let (basis, stored_policy, stored_sources, known_groups) = self.read(|conn| {
             let sources = crate::store::sources::all(conn)?;
+            identity::require_own_documents(conn, &sources)?;
             Ok((Basis::read(conn)?, settings::policy(conn)?, sources, acl::known_groups(conn)?))
         })?;
         let groups = match &request.sources {
@@ -282,7 +284,9 @@ impl Store {
             // Documents from before there were access rules.
             let unruled = stored.iter().any(|document| document.class_no == 0);
             let look_again = declared.reparse || unruled || !rebuilt.is_empty();
-            plans.push(plan(listing, stored, request.checksum || look_again));
+            let mut plan = plan(listing, stored, request.checksum || look_again);
+            identity::pair(self, &config.id, &mut plan)?;
+            plans.push(plan);
             reparse.push(look_again);
             let (row, changed, reviewed_before) = (declared.row, declared.changed, declared.reviewed_before);
             let reviewed = config.reviewed()?;

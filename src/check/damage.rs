@@ -87,10 +87,16 @@ impl Damage {
             Self::Index | Self::Access => "run `ragdb optimize --rebuild`, which makes it again from the stored rows",
             Self::Vectors => "run `ragdb embed --anew`, which makes them again",
             Self::File | Self::Schema | Self::Settings => {
-                "restore a backup, or make a new store with `ragdb --db NEW sync`"
+                "restore a backup, or make a new store with `ragdb --db NEW sync` (and its folders, where no ragdb.yaml \
+                 declares them)"
             }
-            Self::History => "restore a backup; a new store (`ragdb --db NEW sync`) begins a new history",
-            Self::Forged => "make a new store with `ragdb --db NEW sync`",
+            Self::History => {
+                "restore a backup; a new store (`ragdb --db NEW sync`, and its folders, where no ragdb.yaml declares them) \
+                 begins a new history"
+            }
+            Self::Forged => {
+                "make a new store with `ragdb --db NEW sync` (and its folders, where no ragdb.yaml declares them)"
+            }
         }
     }
 }

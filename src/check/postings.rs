@@ -31,7 +31,12 @@ impl Fingerprint {
 }
 
 pub(super) fn index(conn: &Connection, findings: &mut Findings) -> Result<()> {
-    let policy = settings::policy(conn)?;
+    let Ok(policy) = settings::policy(conn) else {
+        findings.expect_as(Damage::Settings, false, || {
+            "not compared: the policy that it was made under can't be read".into()
+        });
+        return Ok(());
+    };
     if policy.as_ref().is_some_and(|policy| policy.lexer_version != crate::LEXER_VERSION) {
         findings
             .expect_as(Damage::Lexer, false, || "another version of the lexer made it, so it can't be compared".into());

@@ -36,7 +36,10 @@ pub(super) fn settings(conn: &Connection, findings: &mut Findings) -> Result<()>
             .any(|known| known == key);
         findings.expect(known, || format!("settings.{key} is foreign"));
     }
-    if let Some(policy) = store::settings::policy(conn)? {
+    // That it is missing is said already.
+    if all.iter().any(|(known, _)| known == "policy")
+        && let Some(policy) = store::settings::policy(conn)?
+    {
         findings.expect(head.is_none_or(|head| head.policy_digest == policy.digest()), || {
             "settings.policy is not the one that the newest generation was made under".into()
         });
@@ -49,6 +52,12 @@ pub(super) fn settings(conn: &Connection, findings: &mut Findings) -> Result<()>
 
 /// Ids follow from paths, record hashes from rows.
 pub(super) fn documents(conn: &Connection, findings: &mut Findings) -> Result<()> {
+    for (source_no, source) in store::sources::all(conn)? {
+        let is_renamed = store::documents::are_of_another_source(conn, source_no, &source.source_id)?;
+        findings.expect_as(Damage::File, !is_renamed, || {
+            format!("source {}: none of its documents has an id of it; the source's id was changed", source.source_id)
+        });
+    }
     let reviewed: HashMap<_, _> = store::sources::all(conn)?
         .into_iter()
         .map(|(_, source)| (source.source_id.clone(), reviewed_of(&source).ok()))

@@ -59,6 +59,28 @@ pub(crate) struct StoredDocument {
     pub content_hash: Digest,
 }
 
+/// Whether a source has documents, and the id of none is one of a source with this id: then that was changed.
+pub(crate) fn are_of_another_source(conn: &Connection, source_no: i64, source_id: &str) -> Result<bool> {
+    let mut statement = conn.prepare_cached("SELECT document_digest, path FROM documents WHERE source_no = ?1")?;
+    let mut rows = statement.query([source_no])?;
+    let mut has_some = false;
+    while let Some(row) = rows.next()? {
+        has_some = true;
+        if DocumentId::from_bytes(row.get(0)?) == DocumentId::new(source_id, &wire::text(row, 1)?) {
+            return Ok(false);
+        }
+    }
+    Ok(has_some)
+}
+
+/// The id of the document with this number, as it is stored.
+pub(crate) fn id(conn: &Connection, document_no: i64) -> Result<DocumentId> {
+    let sql = "SELECT document_digest FROM documents WHERE document_no = ?1";
+    let id = conn.prepare_cached(sql)?.query_row([document_no], |row| row.get(0)).optional()?;
+    id.map(DocumentId::from_bytes)
+        .ok_or_else(|| Error::Damaged { detail: format!("document number {document_no} is missing") })
+}
+
 /// All documents of a source, by path.
 pub(crate) fn manifest(conn: &Connection, source_no: i64) -> Result<Vec<StoredDocument>> {
     let sql = "SELECT document_no, path, content_digest, size_bytes, mtime_ns, ctime_ns, inode, class_no FROM documents \

@@ -30,6 +30,22 @@ pub(super) fn error(path: &Path, error: rusqlite::Error) -> Error {
     }
 }
 
+/// The error of a migration, which is at fault only where it can't write: else the store is not what its version says. No
+/// `check` can look at it as it is.
+pub(super) fn not_migrated(path: &Path, failed: Error) -> Error {
+    let detail = match located(path, failed) {
+        Error::Damaged { detail } => detail,
+        Error::Database(error) => format!("in {}: SQLite: {error}", path.display()),
+        other => return other,
+    };
+    Error::Damaged {
+        detail: format!(
+            "{detail}; it can't be migrated as it is: restore a backup, or make a new store with `ragdb --db NEW sync` (and \
+             its folders, where no ragdb.yaml declares them)"
+        ),
+    }
+}
+
 /// Names the file in the detail of damage that was met in it.
 fn in_file(path: &Path, detail: String) -> String {
     match detail.strip_prefix(IN_ITS_FILE) {

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rusqlite::Connection;
 use tempfile::TempPath;
@@ -20,6 +21,7 @@ impl Fresh {
     /// An empty file in the folder of `to`, its name beginning with `prefix`.
     pub(crate) fn beside(to: &Path, prefix: &str) -> Result<Self> {
         let folder = to.parent().unwrap_or(Path::new("/"));
+        sweep(folder, prefix);
         let made = tempfile::Builder::new().prefix(prefix).suffix(".db").tempfile_in(folder);
         // Its message has the passing name.
         let file = made.map_err(|error| Error::io(folder, io::Error::from(error.kind())))?;
@@ -51,6 +53,30 @@ impl Drop for Fresh {
     fn drop(&mut self) {
         for log in &own_files(&self.path)[1..] {
             let _ = std::fs::remove_file(log);
+        }
+    }
+}
+
+/// A process that makes a database writes to it all the time: one that was not written to for so long was left behind.
+const LEFT_BEHIND: Duration = Duration::from_hours(1);
+
+/// Removes what processes that were killed left of databases under passing names, with their logs. What can't be removed
+/// is in nobody's way.
+fn sweep(folder: &Path, prefix: &str) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries.filter_map(io::Result::ok) {
+        let name = entry.file_name();
+        let is_passing =
+            |name: &str| name.starts_with(prefix) && Path::new(name).extension().is_some_and(|it| it == "db");
+        let is_old = |metadata: std::fs::Metadata| {
+            metadata.is_file() && metadata.modified().is_ok_and(|at| at.elapsed().is_ok_and(|age| age > LEFT_BEHIND))
+        };
+        if name.to_str().is_some_and(is_passing) && entry.metadata().is_ok_and(is_old) {
+            let path = entry.path();
+            let journal = path.with_extension("db-journal");
+            for file in own_files(&path).iter().chain([&journal]) {
+                let _ = std::fs::remove_file(file);
+            }
         }
     }
 }

@@ -139,7 +139,8 @@ impl Store {
     /// Brings an older store's schema up to this build's, in one transaction; returns the versions before and after.
     ///
     /// # Errors
-    /// [`Error::ForeignStore`] or [`Error::NewerStore`]; the file is left untouched then.
+    /// [`Error::ForeignStore`] or [`Error::NewerStore`], and [`Error::Damaged`] where the store is not what its version
+    /// says; the file is left untouched then.
     pub fn migrate(path: impl AsRef<Path>) -> Result<(i64, i64)> {
         let path = absolute(path.as_ref())?;
         match identify(&path) {
@@ -147,7 +148,7 @@ impl Store {
             Err(error) => return Err(error),
         }
         let mut conn = connect::open(&path, Access::Write)?;
-        let found = migrate::apply(&mut conn).map_err(|error| explain::located(&path, error))?;
+        let found = migrate::apply(&mut conn).map_err(|error| explain::not_migrated(&path, error))?;
         Ok((found, migrate::SCHEMA_VERSION))
     }
 

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::generations;
 use crate::error::{Error, Result};
 use crate::model::{Digest, Policy};
 
@@ -21,8 +22,16 @@ pub(crate) fn store_id(conn: &Connection) -> Result<String> {
 }
 
 /// The policy that the index was made under; `None` before the first sync.
+///
+/// # Errors
+/// [`Error::Damaged`] where it is missing although something was published, or is not what it was.
 pub(crate) fn policy(conn: &Connection) -> Result<Option<Policy>> {
-    let Some(json) = get(conn, "policy")? else { return Ok(None) };
+    let Some(json) = get(conn, "policy")? else {
+        return match generations::head(conn)? {
+            Some(_) => Err(Error::Damaged { detail: "settings.policy is missing".into() }),
+            None => Ok(None),
+        };
+    };
     let damaged = |detail: String| Error::Damaged { detail };
     let policy: Policy =
         serde_json::from_str(&json).map_err(|error| damaged(format!("settings.policy can't be read: {error}")))?;

@@ -408,7 +408,8 @@ impl Worker<'_> {
             row.generation_added = old.generation_added;
             row.generation_updated = old.generation_updated;
             row.record_hash = record::document(&row, prepared.iter().map(|chunk| &chunk.row), &found.rows);
-            if row.record_hash == old.record_hash && numbered == numbered_before && doubted.is_none() {
+            let is_as_recorded = row.record_hash == old.record_hash && row.path == old.path;
+            if is_as_recorded && numbered == numbered_before && doubted.is_none() {
                 return Ok(Compared::Same { document_no: *document_no });
             }
             row.revision += u64::from(old.content_hash != hash);

@@ -3,6 +3,7 @@
 mod columns;
 mod lost;
 mod mended;
+mod strange;
 mod texts;
 
 use std::fs;
