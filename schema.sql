@@ -782,7 +782,7 @@ CREATE TABLE embeddings (
   vector BLOB NOT NULL  -- little-endian numbers of four bytes each, as sqlite-vec reads them
 ) STRICT;
 CREATE UNIQUE INDEX embeddings_by_chunk ON embeddings (profile_no, chunk_no);
-CREATE INDEX embeddings_by_composition ON embeddings (composition_digest);
+CREATE INDEX embeddings_by_composition ON embeddings (composition_digest, profile_no, chunk_no);
 
 -- Audit: each vector with its model and its chunk; `current` is 1 where it was made of the chunk as it is.
 CREATE VIEW audit_embeddings AS

@@ -55,7 +55,7 @@ CREATE TABLE embeddings (
   vector BLOB NOT NULL
 ) STRICT;
 CREATE UNIQUE INDEX embeddings_by_chunk ON embeddings (profile_no, chunk_no);
-CREATE INDEX embeddings_by_composition ON embeddings (composition_digest);
+CREATE INDEX embeddings_by_composition ON embeddings (composition_digest, profile_no, chunk_no);
 
 CREATE VIEW audit_embeddings AS
 SELECT

@@ -249,6 +249,7 @@ fn sqlite(conn: &Connection, findings: &mut Findings) -> Result<()> {
             Part::Derived => Damage::Index,
             Part::Classes => Damage::Access,
             Part::Documents => Damage::Documents,
+            Part::Vectors => Damage::Vectors,
             Part::Other => Damage::File,
         };
         findings.expect_as(kind, false, || message);

@@ -91,7 +91,8 @@ impl Default for AnswerSettings {
 pub struct EmbeddingSettings {
     /// The model.
     pub embedder: EmbedderSettings,
-    /// The least cosine of a hit, -1 to 1; `None` for that of the model.
+    /// The least cosine of a hit, -1 to 1; `None` for that of the model. A `ragdb.yaml` must say it of an endpoint, of whose
+    /// model nothing is known.
     pub floor: Option<f64>,
     /// What is put before a question, at most 1,024 bytes; models that were trained so need it. Empty by default.
     pub query_prefix: String,
@@ -119,6 +120,15 @@ pub enum EmbedderSettings {
         api_key_env: String,
         /// How many numbers its vectors have, 1 to 8,192.
         dimensions: u32,
+        /// Whether requests name `dimensions`, which cuts the vectors of a model that is made for it; `false` by default.
+        send_dimensions: bool,
+        /// Which of the model, part of the profile of its vectors: 1 to 256 bytes. Empty by default: a digest of the address
+        /// stands for it.
+        revision: String,
+        /// How many texts one request has, 1 to 2,048; 32 by default.
+        batch: u32,
+        /// A longer text is cut to so many characters, 1 to 1,000,000; 6,000 by default.
+        longest_text: u32,
         /// How long one request may take, 1 to 3600; 60 by default.
         timeout_seconds: u32,
     },

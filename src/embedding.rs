@@ -15,7 +15,8 @@ pub use hashing::HashingEmbedder;
 #[cfg(feature = "local")]
 pub use local::{LocalEmbedder, LocalSettings};
 
-/// What a text is, to a model that embeds questions in another way than what may answer them.
+/// What a text is, to a model that embeds questions in another way than what may answer them. Of either, what the model
+/// does not read is cut off; where an embedder refuses a text instead, a chunk stays without a vector and a question fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EmbedAs {
     /// The composition of a chunk: its title, its headings and its text.
@@ -48,10 +49,13 @@ pub trait Embedder: fmt::Debug + Send + Sync {
     /// What the vectors are of. A store keeps it beside them, and compares only vectors of one profile.
     fn profile(&self) -> &EmbeddingProfile;
 
-    /// The vectors of `texts`, one each, in their order. A text that is longer than the model reads is cut, never refused.
+    /// The vectors of `texts`, one each, in their order: all of them, or an error. A text that is longer than the model reads
+    /// should be cut and not refused.
     ///
     /// # Errors
-    /// What keeps the model from answering, such as [`Error::Endpoint`].
+    /// What keeps the model from answering. An [`Error::Model`], and an [`Error::Endpoint`] with the status 400, 413 or 422, may
+    /// be about one text of several: a store then gives it each by itself, and reports the chunks whose texts it still refuses.
+    /// Any other error ends the run.
     fn embed(&self, texts: &[&str], role: EmbedAs) -> Result<Vec<Vec<f32>>>;
 
     /// How many texts are best given at once.

@@ -149,6 +149,8 @@ pub enum Error {
     Endpoint {
         /// Its address, without anything secret.
         url: String,
+        /// The HTTP status of its response, where that is what went wrong.
+        status: Option<u16>,
         /// What went wrong.
         message: String,
     },
@@ -287,7 +289,7 @@ impl fmt::Display for Error {
             ),
             Self::NotFound { what } => write!(f, "there is no {what}"),
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
-            Self::Endpoint { url, message } => write!(f, "{url} {message}"),
+            Self::Endpoint { url, message, .. } => write!(f, "{url} {message}"),
             Self::Database(error) => write!(f, "SQLite: {error}"),
         }
     }

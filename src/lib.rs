@@ -155,7 +155,7 @@ pub use config::{
     RetrievalSettings, SourceConfig, SyncSettings,
 };
 pub use context::{ContextRequest, Evidence};
-pub use embed::{EmbedProgress, EmbedReport, EmbedRequest, VectorStatus};
+pub use embed::{EmbedProgress, EmbedReport, EmbedRequest, RefusedChunk, VectorStatus};
 pub use embedding::{EmbedAs, Embedder, EndpointEmbedder, EndpointEmbedding, HashingEmbedder, Prefixes};
 #[cfg(feature = "local")]
 pub use embedding::{LocalEmbedder, LocalSettings};

@@ -88,7 +88,8 @@ impl Store {
             _ => return Err(nothing_published(self)),
         };
         check_policy(&policy, expected)?;
-        let vectors = Vectors::of(conn, asked, &kept.vectors)?;
+        // Nor whether it has vectors.
+        let vectors = if generation == 0 { None } else { Vectors::of(conn, scope, asked, &kept.vectors)? };
         let search =
             Search { conn, scope, kept: &kept.index, policy: &policy, lexed: &lexed, request, traverse, vectors };
         let near = search.near(name_refused)?;

@@ -260,7 +260,7 @@ fn a_synthesiser_that_fails_fails_the_answer() {
     struct Failing;
     impl Synthesiser for Failing {
         fn propose(&self, _: &SynthesisTask<'_>) -> Result<Proposal> {
-            Err(Error::Endpoint { url: "http://x".into(), message: "is away".into() })
+            Err(Error::Endpoint { url: "http://x".into(), status: None, message: "is away".into() })
         }
         fn name(&self) -> &'static str {
             "failing"

@@ -104,8 +104,16 @@ sources:
   # model: null
   # api_key_env: OPENAI_API_KEY
   # dimensions: null
+  ## Whether a request names them, too: some models cut their vectors to them, and others refuse that.
+  # send_dimensions: false
   # timeout_seconds: 60
-  ## The least cosine of a hit, and what the model wants before a question and before a text.
+  ## Which of the model, such as a date: another one makes all vectors anew. Without it, the address tells.
+  # revision: null
+  ## How many texts one request has, and to how many characters each is cut.
+  # batch: 32
+  # longest_text: 6000
+  ## The least cosine of a hit: an endpoint needs it, since nothing is known of its model (see docs/embeddings.md).
+  ## What the model wants before a question and before a text.
   # floor: null
   # query_prefix: ''
   # chunk_prefix: ''

@@ -215,6 +215,10 @@ fn the_template_documents_the_defaults() {
         "retries",
         "statistics",
         "dimensions",
+        "send_dimensions",
+        "revision",
+        "batch",
+        "longest_text",
         "floor",
         "query_prefix",
         "chunk_prefix",
@@ -308,21 +312,42 @@ fn a_model_that_can_t_be_asked_is_refused(#[case] line: &str, #[case] expected: 
 }
 
 #[rstest]
-#[case("kind: hashing", EmbedderSettings::Hashing)]
-#[case("kind: local\n  path: models/m", EmbedderSettings::Local { folder: "/etc/models/m".into() })]
+#[case("kind: hashing", None, EmbedderSettings::Hashing)]
+#[case("kind: local\n  path: models/m", None, EmbedderSettings::Local { folder: "/etc/models/m".into() })]
 #[case(
-    "kind: endpoint\n  base_url: http://localhost:11434/v1\n  model: nomic\n  dimensions: 768\n  api_key_env: ''",
+    "kind: endpoint\n  base_url: http://localhost:11434/v1\n  model: nomic\n  dimensions: 768\n  floor: 0.5",
+    Some(0.5),
     EmbedderSettings::Endpoint {
         base_url: "http://localhost:11434/v1".into(),
         model: "nomic".into(),
-        api_key_env: String::new(),
+        api_key_env: "OPENAI_API_KEY".into(),
         dimensions: 768,
+        send_dimensions: false,
+        revision: String::new(),
+        batch: 32,
+        longest_text: 6000,
         timeout_seconds: 60,
     }
 )]
-fn the_model_for_vectors_is_read(#[case] lines: &str, #[case] embedder: EmbedderSettings) {
+#[case(
+    "kind: endpoint\n  base_url: https://x\n  model: m\n  dimensions: 8192\n  floor: -1.0\n  api_key_env: ''\n  \
+     send_dimensions: true\n  revision: '2026-01'\n  batch: 2048\n  longest_text: 1000000\n  timeout_seconds: 9",
+    Some(-1.0),
+    EmbedderSettings::Endpoint {
+        base_url: "https://x".into(),
+        model: "m".into(),
+        api_key_env: String::new(),
+        dimensions: 8192,
+        send_dimensions: true,
+        revision: "2026-01".into(),
+        batch: 2048,
+        longest_text: 1_000_000,
+        timeout_seconds: 9,
+    }
+)]
+fn the_model_for_vectors_is_read(#[case] lines: &str, #[case] floor: Option<f64>, #[case] embedder: EmbedderSettings) {
     let (query_prefix, chunk_prefix) = (String::new(), String::new());
-    let expected = EmbeddingSettings { embedder, floor: None, query_prefix, chunk_prefix };
+    let expected = EmbeddingSettings { embedder, floor, query_prefix, chunk_prefix };
     let config = Config::from_yaml(&format!("embedding:\n  {lines}\n"), "/etc/ragdb.yaml").unwrap();
     assert_eq!(config.embedding, Some(expected));
 }
@@ -337,6 +362,14 @@ fn what_a_model_wants_of_texts_is_read() {
 
 #[rstest]
 #[case("path: m", "line 2: embedding.kind is missing")]
+#[case("floor: 0.5", "line 2: embedding.kind is missing")]
+#[case("query_prefix: ''\n  chunk_prefix: 'p: '", "line 3: embedding.kind is missing")]
+#[case("api_key_env: OTHER_API_KEY", "line 2: embedding.kind is missing")]
+#[case("batch: 32\n  timeout_seconds: 61", "line 3: embedding.kind is missing")]
+#[case("send_dimensions: true", "line 2: embedding.kind is missing")]
+#[case("batch: 31", "line 2: embedding.kind is missing")]
+#[case("longest_text: 1", "line 2: embedding.kind is missing")]
+#[case("revision: a", "line 2: embedding.kind is missing")]
 #[case("kind: magic", "line 2: ")]
 #[case("kind: local", "line 2: embedding.kind local needs embedding.path")]
 #[case("kind: local\n  path: ../m", "line 3: embedding.path: `../m` leads upwards")]
@@ -350,6 +383,23 @@ fn what_a_model_wants_of_texts_is_read() {
 )]
 #[case("kind: endpoint\n  dimensions: 8\n  base_url: https://me:s3cret@x", "line 4: embedding.base_url")]
 #[case("kind: endpoint\n  dimensions: 8\n  api_key_env: sk-s3cret", "line 4: embedding.api_key_env")]
+#[case(
+    "kind: endpoint\n  dimensions: 8\n  base_url: http://x\n  model: m",
+    "line 2: embedding.kind endpoint needs embedding.floor: the least cosine of a hit; docs/embeddings.md says how"
+)]
+#[case(
+    "kind: endpoint\n  dimensions: 8\n  base_url: http://x\n  model: m\n  batch: 2049",
+    "line 6: embedding.batch is 2049; it must be 1 to 2048"
+)]
+#[case(
+    "kind: endpoint\n  dimensions: 8\n  base_url: http://x\n  model: m\n  longest_text: 0",
+    "line 6: embedding.longest_text is 0; it must be 1 to 1000000"
+)]
+#[case(
+    "kind: endpoint\n  dimensions: 8\n  base_url: http://x\n  model: m\n  revision: ''",
+    "line 6: embedding.revision: "
+)]
+#[case("kind: local\n  path: m\n  batch: 8", "line 4: embedding.batch means nothing where embedding.kind is local")]
 #[case("kind: hashing\n  floor: 0.5", "line 3: embedding.floor means nothing")]
 #[case("kind: local\n  floor: 1.5", "line 3: embedding.floor is 1.5; a cosine is -1 to 1")]
 #[case("kind: local\n  floor: .nan", "line 3: embedding.floor")]

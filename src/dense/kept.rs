@@ -16,7 +16,10 @@ const MOST: usize = if cfg!(test) { 16 << 10 } else { 256 << 20 };
 
 /// The vectors of all classes that were searched lately. Shared by threads.
 #[derive(Default)]
-pub(crate) struct Kept(Mutex<Matrices>);
+pub(crate) struct Kept {
+    matrices: Mutex<Matrices>,
+    reading: Mutex<()>,
+}
 
 #[derive(Default)]
 struct Matrices {
@@ -56,6 +59,11 @@ impl Kept {
         if let Some(known) = self.known(profile.profile_no, class_no, set) {
             return Ok(Some(known));
         }
+        // One at a time: searches that wait here would each read the same.
+        let _reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = self.known(profile.profile_no, class_no, set) {
+            return Ok(Some(known));
+        }
         let matrix = Arc::new(Matrix::read(conn, profile, class_no, set)?);
         self.keep(class_no, &matrix);
         Ok(Some(matrix))
@@ -68,7 +76,7 @@ impl Kept {
     }
 
     fn lock(&self) -> MutexGuard<'_, Matrices> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.matrices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn known(&self, profile_no: i64, class_no: i64, set: SetRow) -> Option<Arc<Matrix>> {

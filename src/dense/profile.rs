@@ -5,16 +5,18 @@ use crate::model::{Digest, DigestBuilder, EmbeddingProfile};
 use crate::store::Connection;
 use crate::store::vectors::{self, ProfileRow, SetRow};
 
-/// The profile that searches use, if it is the one that the question is embedded with.
+/// The profile that searches use, if it is the one that the question is embedded with. What else there is, is told to the
+/// operator alone.
 ///
 /// # Errors
 /// [`Error::Refused`], as `profile_mismatch` where it is another, as `no_vectors` where there is none yet.
-pub(crate) fn ready(conn: &Connection, wanted: &EmbeddingProfile) -> Result<ProfileRow> {
+pub(crate) fn ready(conn: &Connection, wanted: &EmbeddingProfile, tells: bool) -> Result<ProfileRow> {
     let mut profiles = vectors::profiles(conn)?;
     match profiles.iter().position(|row| row.is_ready) {
         Some(at) if profiles[at].profile == *wanted => Ok(profiles.swap_remove(at)),
-        Some(at) => Err(mismatch(&profiles[at].profile, wanted)),
-        None => Err(none(&profiles, wanted)),
+        Some(at) if tells => Err(mismatch(&profiles[at].profile, wanted)),
+        Some(_) => Err(other(wanted)),
+        None => Err(none(if tells { &profiles } else { &[] }, wanted)),
     }
 }
 
@@ -23,6 +25,14 @@ fn mismatch(stored: &EmbeddingProfile, wanted: &EmbeddingProfile) -> Error {
         code: "profile_mismatch",
         message: format!("the store's vectors are of {stored}; the question is embedded by {wanted}"),
         hint: format!("ask with {stored}, or run `ragdb embed` to make vectors of {wanted}"),
+    }
+}
+
+fn other(wanted: &EmbeddingProfile) -> Error {
+    Error::Refused {
+        code: "profile_mismatch",
+        message: format!("the store's vectors are not of {wanted}, which embeds the question"),
+        hint: "ask whoever keeps the store for its model; --retriever bm25 needs none".into(),
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{EmbedAs, Embedder, Prefixes, check_floor, unit};
 use crate::endpoint::{Client, EndpointSettings};
 use crate::error::{Error, Result};
-use crate::model::{DigestBuilder, EmbeddingProfile};
+use crate::model::{Digest, DigestBuilder, EmbeddingProfile};
 
 /// The most texts of one request; OpenAI's own limit.
 const MOST_TEXTS: usize = 2048;
@@ -29,12 +29,13 @@ pub struct EndpointEmbedding {
     /// Whether the request names `dimensions`, which cuts the vectors of a model that is made for it, and which other models
     /// refuse.
     pub send_dimensions: bool,
-    /// Which of the model, such as a date: part of the profile, so that another one embeds all anew. Where it is empty, the
-    /// endpoint's address stands for it.
+    /// Which of the model, such as a date: part of the profile, so that another one embeds all anew. Where it is empty, a
+    /// digest of the endpoint's address stands for it: the address itself may hold a secret, and a store is handed on.
     pub revision: String,
     /// What the model wants before each text.
     pub prefixes: Prefixes,
-    /// The least cosine, from -1 to 1, that a chunk must have with a question to be a hit.
+    /// The least cosine, from -1 to 1, that a chunk must have with a question to be a hit. It has to be measured for each
+    /// model: with one that is too low, what has no answer is never found to have none.
     pub floor: f64,
     /// How many texts one request has; 1 to 2,048.
     pub batch: usize,
@@ -43,7 +44,8 @@ pub struct EndpointEmbedding {
 }
 
 impl EndpointEmbedding {
-    /// Without prefixes, with a floor of 0; 32 texts a request, of 6,000 characters each at most.
+    /// Without prefixes, and with a floor of 0, below which hardly any chunk is: set a measured one. 32 texts a request, of
+    /// 6,000 characters each at most.
     #[must_use]
     pub fn new(endpoint: EndpointSettings, dimensions: usize) -> Self {
         Self {
@@ -95,7 +97,8 @@ impl EndpointEmbedder {
         let mut digest = DigestBuilder::new("ragdb embedding endpoint 1");
         digest.field(&prefixes.query).field(&prefixes.chunk);
         digest.number(i64::try_from(*longest_text).unwrap_or(i64::MAX));
-        let which = if revision.is_empty() { format!("at {}", client.shown()) } else { revision.clone() };
+        let address = Digest::of(client.shown()).to_string();
+        let which = if revision.is_empty() { format!("at sha-256 {address:.12}") } else { revision.clone() };
         let profile = EmbeddingProfile {
             model: endpoint.model.clone(),
             version: format!("{which}, settings {:.12}", digest.finish().to_string()),

@@ -8,6 +8,7 @@ mod ops;
 
 use std::fmt;
 use std::iter;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -65,7 +66,8 @@ impl LocalEmbedder {
     ///
     /// # Errors
     /// [`Error::Model`] where the folder has no model, a damaged one, or one that this crate can't run, such as another
-    /// architecture or pooling; [`Error::Io`] where a file can't be read; [`Error::Invalid`] where the floor is no cosine.
+    /// architecture, pooling or normalizer, or one whose texts would take too much memory; [`Error::Io`] where a file can't
+    /// be read; [`Error::Invalid`] where the floor is no cosine.
     pub fn open(folder: impl AsRef<Path>, settings: LocalSettings) -> Result<Self> {
         let LocalSettings { name, prefixes, floor } = settings;
         let floor = floor.unwrap_or(FLOOR);
@@ -73,13 +75,14 @@ impl LocalEmbedder {
         let mut folder = Folder::open(folder.as_ref())?;
         let shape = folder.shape()?;
         let tokenizer_file = folder.read(TOKENIZER)?;
-        let tokenizer = Tokenizer::from_bytes(&tokenizer_file);
-        let mut tokenizer = tokenizer.map_err(|error| folder.wrong(TOKENIZER, format!("can't be read: {error}")))?;
-        let truncation = TruncationParams { max_length: shape.max_tokens, ..TruncationParams::default() };
-        tokenizer.with_truncation(Some(truncation)).map_err(|error| folder.wrong(TOKENIZER, error))?;
-        tokenizer.with_padding(None);
+        folder.check_normalizer(&tokenizer_file)?;
+        let tokenizer = caught(|| tokenizer(&tokenizer_file, shape.max_tokens));
+        let tokenizer = tokenizer.ok_or_else(|| folder.wrong(TOKENIZER, "can't be read: it contradicts itself"))?;
+        let tokenizer = tokenizer.map_err(|error| folder.wrong(TOKENIZER, format!("can't be read: {error}")))?;
         let weights = folder.read(WEIGHTS)?;
-        let bert = Bert::load(&weights, &shape).map_err(|error| folder.wrong(WEIGHTS, bert::said(error)))?;
+        let bert = caught(|| Bert::load(&weights, &shape));
+        let bert = bert.ok_or_else(|| folder.wrong(WEIGHTS, "can't be read: it contradicts itself"))?;
+        let bert = bert.map_err(|error| folder.wrong(WEIGHTS, bert::said(error)))?;
         let profile = EmbeddingProfile {
             model: if name.trim().is_empty() { folder.name() } else { name },
             version: folder.version(&prefixes),
@@ -99,15 +102,31 @@ impl LocalEmbedder {
         if self.lowercase {
             input = input.to_lowercase();
         }
-        let encoding = self.tokenizer.encode_fast(input, true);
+        let encoding = caught(|| self.tokenizer.encode_fast(input, true));
+        let encoding = encoding.ok_or_else(|| wrong("its tokenizer panics over a text".into()))?;
         let encoding = encoding.map_err(|error| wrong(format!("its tokenizer can't read a text: {error}")))?;
-        let vector = self.bert.embed(encoding.get_ids());
+        let vector = caught(|| self.bert.embed(encoding.get_ids()));
+        let vector = vector.ok_or_else(|| wrong("panics over a text".into()))?;
         let mut vector = vector.map_err(|error| wrong(format!("can't be run: {}", bert::said(error))))?;
         if !unit(&mut vector) {
             return Err(wrong("gave a vector with a number that is not finite, or with no direction".into()));
         }
         Ok(vector)
     }
+}
+
+/// The tokenizer of a file, which cuts texts and fills up none.
+fn tokenizer(file: &[u8], max_length: usize) -> tokenizers::Result<Tokenizer> {
+    let mut tokenizer = Tokenizer::from_bytes(file)?;
+    tokenizer.with_truncation(Some(TruncationParams { max_length, ..TruncationParams::default() }))?;
+    tokenizer.with_padding(None);
+    Ok(tokenizer)
+}
+
+/// What comes of `work`; nothing where it panics. The crates that read and run a model panic over some files that contradict
+/// themselves, and a folder from elsewhere must not end the process.
+fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
+    panic::catch_unwind(AssertUnwindSafe(work)).ok()
 }
 
 impl Embedder for LocalEmbedder {

@@ -39,6 +39,8 @@ impl fmt::Debug for Client {
 
 /// Why a try failed.
 struct Failed {
+    /// The status of the response, where it is not 200.
+    status: Option<u16>,
     message: String,
     /// Whether another try may help.
     again: bool,
@@ -48,7 +50,7 @@ struct Failed {
 
 impl Failed {
     fn for_good(message: impl Into<String>) -> Self {
-        Self { message: message.into(), again: false, after: None }
+        Self { status: None, message: message.into(), again: false, after: None }
     }
 }
 
@@ -103,7 +105,11 @@ impl Client {
 
     /// What is wrong with what is there.
     pub fn error(&self, message: impl Into<String>) -> Error {
-        Error::Endpoint { url: self.shown.clone(), message: message.into() }
+        self.failed(None, message)
+    }
+
+    fn failed(&self, status: Option<u16>, message: impl Into<String>) -> Error {
+        Error::Endpoint { url: self.shown.clone(), status, message: message.into() }
     }
 
     /// Posts `body`, and returns the body of the response.
@@ -122,7 +128,7 @@ impl Client {
                     (_, 0) => failed.message,
                     (_, tries) => format!("{} ({} tries)", failed.message, tries + 1),
                 };
-                return Err(self.error(message));
+                return Err(self.failed(failed.status, message));
             }
             thread::sleep(pause.min(LONGEST_PAUSE));
             tries += 1;
@@ -152,6 +158,7 @@ impl Client {
             return read.map_err(|error| self.transport(&error));
         }
         Err(Failed {
+            status: Some(status.as_u16()),
             message: refusal(status, &read.unwrap_or_default(), self.key()),
             again: status.is_server_error()
                 || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT),
@@ -181,7 +188,7 @@ impl Client {
             ureq::Error::Rustls(_) => (UNTRUSTED.to_owned(), false),
             _ => ("could not be asked".to_owned(), false),
         };
-        Failed { message, again, after: None }
+        Failed { status: None, message, again, after: None }
     }
 }
 

@@ -5,6 +5,9 @@ use std::fmt;
 use super::{Digest, DigestBuilder};
 use crate::error::{Error, Result};
 
+/// The lengths between which products of vectors can be told apart in single precision.
+const LENGTHS: std::ops::RangeInclusive<f64> = 1e-12..=1e12;
+
 /// How far the length of a vector may be from 1 where it is said to be 1.
 const LENGTH_GRAIN: f64 = 1e-3;
 
@@ -60,8 +63,11 @@ impl EmbeddingProfile {
             return Some(format!("of {} dimensions, not {}", vector.len(), self.dimensions));
         }
         let length = vector.iter().map(|&number| f64::from(number).powi(2)).sum::<f64>().sqrt();
-        if !length.is_finite() || length < f64::from(f32::MIN_POSITIVE) {
+        if !length.is_finite() || length == 0.0 {
             return Some("with a number that is not finite, or with no direction".into());
+        }
+        if !LENGTHS.contains(&length) {
+            return Some(format!("of length {length:e}, which is too short or too long to be compared"));
         }
         if self.normalised && (length - 1.0).abs() > LENGTH_GRAIN {
             return Some(format!("of length {length:.4}, not 1"));

@@ -47,7 +47,7 @@ fn vector(request: &SearchRequest, typed: &Typed) -> Result<Option<Vec<f32>>> {
     if let Some(fusion) = request.retriever.fusion() {
         fusion.check()?;
     }
-    let floor = request.similarity_floor.unwrap_or(0.0);
+    let floor = request.similarity_floor.unwrap_or_else(|| embedder.floor());
     if !(-1.0..=1.0).contains(&floor) {
         return Err(Error::Invalid { message: format!("the similarity floor is {floor}; it is from -1 to 1") });
     }

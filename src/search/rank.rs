@@ -24,6 +24,9 @@ use crate::store::{Connection, chunks, documents};
 /// A number that no chunk has.
 const NO_CHUNK: i64 = -1;
 
+/// So many of the best chunks below the floor are looked at for what to name: filters may pass few of all there are.
+const LOOKED_AT_BELOW: usize = 1000;
+
 /// No cosine is below this.
 const LEAST_SIMILAR: f64 = -2.0;
 
@@ -51,10 +54,15 @@ impl<'a> Vectors<'a> {
     ///
     /// # Errors
     /// [`Error::Refused`] with `no_vectors` or `profile_mismatch` where the store has none of it.
-    pub(super) fn of(conn: &Connection, asked: &'a Asked<'_>, kept: &'a dense::Kept) -> Result<Option<Self>> {
+    pub(super) fn of(
+        conn: &Connection,
+        scope: &Scope,
+        asked: &'a Asked<'_>,
+        kept: &'a dense::Kept,
+    ) -> Result<Option<Self>> {
         let Some(embedder) = asked.request.retriever.embedder() else { return Ok(None) };
         let floor = asked.request.similarity_floor.unwrap_or_else(|| embedder.floor());
-        let profile = dense::ready(conn, embedder.profile())?;
+        let profile = dense::ready(conn, embedder.profile(), scope.is_operator())?;
         Ok(Some(Self { kept, profile, vector: asked.vector.as_deref(), floor }))
     }
 }
@@ -243,7 +251,10 @@ impl Search<'_> {
             let below = near.iter().filter(|hit| hit.score < *floor && !known.contains(&hit.chunk_no));
             let most = REFUSED_AT_MOST - refused.len();
             if most > 0 {
-                for hit in self.nearest(filters, profile, most, below.copied().collect())? {
+                let mut below: Vec<Scored> = below.copied().collect();
+                below.sort_unstable_by(|a, b| b.score.total_cmp(&a.score).then(a.chunk_no.cmp(&b.chunk_no)));
+                below.truncate(LOOKED_AT_BELOW);
+                for hit in self.nearest(filters, profile, most, below)? {
                     let detail = format!("its cosine with the question is {:.3}; the floor is {floor:.3}", hit.score);
                     refused.push(self.refusal(hit.chunk_no, detail)?);
                 }

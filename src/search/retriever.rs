@@ -72,11 +72,13 @@ impl Retriever {
     }
 }
 
-/// Equal are those that rank alike: of the same kind, with the same model and fusion.
+/// Equal are those that rank alike: of the same kind, with the same model, floor and fusion.
 impl PartialEq for Retriever {
     fn eq(&self, other: &Self) -> bool {
-        let profile = |it: &Self| it.embedder().map(|embedder| embedder.profile().clone());
-        self.kind() == other.kind() && self.fusion() == other.fusion() && profile(self) == profile(other)
+        let (one, other_one) = (self.embedder(), other.embedder());
+        let model = one.map(Embedder::profile) == other_one.map(Embedder::profile);
+        let floor = one.map(Embedder::floor) == other_one.map(Embedder::floor);
+        self.kind() == other.kind() && self.fusion() == other.fusion() && model && floor
     }
 }
 

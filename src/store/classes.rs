@@ -69,7 +69,7 @@ pub(crate) fn restore_unruled(conn: &Connection) -> Result<()> {
 /// Removes what stands of classes that have no row. Their tombstones stay, for the operator.
 pub(crate) fn forget_without_row(conn: &Connection) -> Result<()> {
     let lost = "class_no NOT IN (SELECT class_no FROM acl_classes)";
-    for table in ["acl_members", "acl_class_epochs", "class_generations"] {
+    for table in ["acl_members", "acl_class_epochs", "class_generations", "embedding_sets"] {
         conn.execute(&format!("DELETE FROM {table} WHERE {lost}"), [])?;
     }
     conn.execute(&format!("UPDATE tombstones SET class_no = 0 WHERE {lost}"), [])?;

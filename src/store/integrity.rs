@@ -13,6 +13,9 @@ const DERIVED: [&str; 4] = ["segments", "terms", "posting_blocks", "chunk_length
 /// The tables that are made from the source files: of documents that are held to their hashes.
 const OF_DOCUMENTS: [&str; 3] = ["documents", "chunk_rows", "unsafe_findings"];
 
+/// Those of vectors.
+const OF_VECTORS: [&str; 3] = ["embedding_profiles", "embedding_sets", "embeddings"];
+
 /// Something that SQLite found.
 pub(crate) struct Problem {
     /// In SQLite's words.
@@ -30,6 +33,8 @@ pub(crate) enum Part {
     Classes,
     /// The documents: from the source files.
     Documents,
+    /// The vectors: by a model.
+    Vectors,
     /// Anything else.
     Other,
 }
@@ -49,6 +54,8 @@ pub(crate) fn sqlite(conn: &Connection) -> Result<(u64, Vec<Problem>)> {
                 Part::Derived
             } else if OF_DOCUMENTS.contains(&place) {
                 Part::Documents
+            } else if OF_VECTORS.contains(&place) {
+                Part::Vectors
             } else {
                 Part::Other
             };
@@ -65,6 +72,7 @@ pub(crate) fn sqlite(conn: &Connection) -> Result<(u64, Vec<Problem>)> {
             (table, _) if DERIVED.contains(&table) => Part::Derived,
             ("documents", "acl_classes") if !is_class_lost => Part::Documents,
             (_, "acl_classes") => Part::Classes,
+            (table, _) if OF_VECTORS.contains(&table) => Part::Vectors,
             _ => Part::Other,
         };
         Ok(Problem { message, part })

@@ -126,10 +126,10 @@ pub(crate) fn set(conn: &Connection, profile_no: i64, class_no: i64) -> Result<S
     Ok(row.unwrap_or_default())
 }
 
-/// Notes that so many vectors came to a set, or left it.
+/// Notes that so many vectors came to a set, or left it. A set that says too few keeps nobody from writing: `check` finds it.
 fn note(conn: &Connection, profile_no: i64, class_no: i64, change: i64) -> Result<()> {
     let sql = "INSERT INTO embedding_sets (profile_no, class_no, vectors, stamp) VALUES (?1, ?2, max(?3, 0), random()) \
-               ON CONFLICT (profile_no, class_no) DO UPDATE SET vectors = vectors + ?3, stamp = random()";
+               ON CONFLICT (profile_no, class_no) DO UPDATE SET vectors = max(vectors + ?3, 0), stamp = random()";
     conn.prepare_cached(sql)?.execute([profile_no, class_no, change])?;
     Ok(())
 }
@@ -258,12 +258,17 @@ fn move_vectors(conn: &Connection, chunk_no: i64, new: i64) -> Result<Vec<i64>> 
 /// A new chunk takes over the vectors of one with the same composition, in its own class or `before` that chunk got its new
 /// number: of other classes nothing may show here.
 pub(crate) fn carry(conn: &Connection, chunk_no: i64, composition: &[u8; 16], before: Option<i64>) -> Result<()> {
-    let sql = "INSERT INTO embeddings (profile_no, chunk_no, composition_digest, vector) \
-               SELECT profile_no, ?1, composition_digest, vector FROM embeddings WHERE composition_digest = ?2 \
-               AND (chunk_no >= ?3 AND chunk_no < ?4 OR chunk_no > -1 - ?4 AND chunk_no <= -1 - ?3 OR chunk_no = ?5) \
-               GROUP BY profile_no ON CONFLICT DO NOTHING RETURNING profile_no";
+    const OF: &str = "SELECT vector FROM embeddings WHERE composition_digest = ?2 AND profile_no = p.profile_no";
+    let sql = format!(
+        "INSERT INTO embeddings (profile_no, chunk_no, composition_digest, vector) \
+         SELECT profile_no, ?1, ?2, found FROM (SELECT profile_no, coalesce( \
+         ({OF} AND chunk_no >= ?3 AND chunk_no < ?4 LIMIT 1), \
+         ({OF} AND chunk_no > -1 - ?4 AND chunk_no <= -1 - ?3 LIMIT 1), \
+         ({OF} AND chunk_no = ?5 LIMIT 1)) AS found FROM embedding_profiles p) \
+         WHERE found IS NOT NULL ON CONFLICT DO NOTHING RETURNING profile_no"
+    );
     let (class_no, before) = (class_of(chunk_no), before.map(released));
-    let mut statement = conn.prepare_cached(sql)?;
+    let mut statement = conn.prepare_cached(&sql)?;
     let range = (first_chunk(class_no), first_chunk(class_no + 1));
     let found = statement
         .query_map(params![chunk_no, composition, range.0, range.1, before], |row| row.get::<_, i64>(0))?
@@ -296,7 +301,10 @@ pub(crate) fn contradictions(conn: &Connection) -> Result<Vec<String>> {
                UNION ALL \
                SELECT 'embedding_sets has no vectors for access class ' || (chunk_no >> 32) FROM embeddings e \
                WHERE NOT EXISTS (SELECT 1 FROM embedding_sets s WHERE s.profile_no = e.profile_no \
-               AND s.class_no = e.chunk_no >> 32 AND s.vectors > 0) GROUP BY 1";
+               AND s.class_no = e.chunk_no >> 32 AND s.vectors > 0) GROUP BY 1 \
+               UNION ALL \
+               SELECT 'the vector of chunk number ' || e.chunk_no || ' is of no model' FROM embeddings e \
+               WHERE NOT EXISTS (SELECT 1 FROM embedding_profiles p WHERE p.profile_no = e.profile_no)";
     let mut statement = conn.prepare(sql)?;
     let rows = statement.query_map([], |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)

@@ -27,6 +27,8 @@ pub struct Noting {
     /// Calls that succeed before one fails.
     left: AtomicUsize,
     batch: usize,
+    /// It takes no text that has this word.
+    refuses: Option<&'static str>,
 }
 
 impl Noting {
@@ -37,7 +39,7 @@ impl Noting {
     fn called(model: &str) -> Self {
         let inner = HashingEmbedder::new();
         let profile = EmbeddingProfile { model: model.into(), ..inner.profile().clone() };
-        Self { inner, profile, given: Mutex::default(), left: AtomicUsize::new(usize::MAX), batch: 2 }
+        Self { inner, profile, given: Mutex::default(), left: AtomicUsize::new(usize::MAX), batch: 2, refuses: None }
     }
 
     /// The texts that it was given since the last time.
@@ -58,7 +60,14 @@ impl Embedder for Noting {
     fn embed(&self, texts: &[&str], role: EmbedAs) -> Result<Vec<Vec<f32>>> {
         let left = self.left.load(Ordering::Relaxed);
         if left == 0 {
-            return Err(Error::Endpoint { url: "test".into(), message: "the model is gone".into() });
+            return Err(Error::Endpoint { url: "test".into(), status: None, message: "the model is gone".into() });
+        }
+        if self.refuses.is_some_and(|word| texts.iter().any(|text| text.contains(word))) {
+            return Err(Error::Endpoint {
+                url: "test".into(),
+                status: Some(400),
+                message: "a text is too long".into(),
+            });
         }
         self.left.store(left - 1, Ordering::Relaxed);
         self.given.lock().expect("no test panics with it").extend(texts.iter().map(|&text| text.to_owned()));
@@ -191,6 +200,66 @@ fn a_failure_keeps_what_was_done_and_the_next_call_goes_on() {
     let report = embed(&store, &noting).expect("all is embedded");
     assert_eq!((report.unchanged, report.embedded, report.is_ready), (2, all - 2, true));
     assert_eq!(noting.take().len() as u64, all - 2);
+    assert_whole(&store);
+}
+
+#[test]
+fn a_text_that_the_model_refuses_keeps_no_other_from_being_found() {
+    let (world, mut noting) = world();
+    noting.refuses = Some("4 MB");
+    noting.profile.model = "choosy".into();
+    let store = world.store();
+    for _ in 0..2 {
+        let report = embed(&store, &noting).expect("the others are embedded");
+        assert!(report.is_ready && report.missing == 1, "{report:?}");
+        let refused: Vec<&str> = report.refused.iter().map(|chunk| chunk.citation.as_str()).collect();
+        assert_eq!(refused, ["b.md#L1-L3"]);
+        assert!(report.refused[0].message.contains("too long"), "{report:?}");
+    }
+    assert_eq!(noting.take().len(), 3, "each of the others once");
+    assert_eq!(store.status(&Principal::operator()).expect("a status").vectors[0].missing, 1);
+    noting.refuses = None;
+    assert_eq!(asked(&world, &noting), ["Limits\n# Limits\n\nA request may be 4 MB."]);
+    // One that takes nothing at all has something against the request.
+    noting.refuses = Some("");
+    noting.profile.model = "no".into();
+    assert_eq!(embed(&store, &noting).expect_err("nothing is embedded").code(), "endpoint");
+    assert_eq!(store.status(&Principal::operator()).expect("a status").vectors[0].profile.model, "choosy");
+}
+
+#[test]
+fn nothing_is_removed_for_a_model_that_does_not_answer() {
+    let (world, noting) = world();
+    noting.fail_after(0);
+    let store = world.store();
+    let failed = store.embed(&noting, EmbedRequest { anew: true }, &|_| {}).expect_err("the model is gone");
+    assert_eq!(failed.code(), "endpoint");
+    assert_whole(&store);
+}
+
+#[rstest]
+#[case::sync("sync")]
+#[case::purge("purge")]
+#[case::grant("grant")]
+fn a_wrong_count_of_vectors_keeps_nobody_from_writing(#[case] verb: &str) {
+    let (world, noting) = world();
+    let conn = rusqlite::Connection::open(world.db()).expect("it opens");
+    assert!(conn.execute("UPDATE embedding_sets SET vectors = 0", []).expect("it runs") > 0);
+    drop(conn);
+    let store = world.store();
+    match verb {
+        "sync" => {
+            world.remove("b.md");
+            world.write("a.md", "# Keys\n\nAll is new.\n");
+            store.sync(&world.request()).map(drop).expect("it is synced");
+        }
+        "purge" => {
+            let request = PurgeRequest { document: "a.md".into(), ..PurgeRequest::default() };
+            store.purge(&request).map(drop).expect("it is purged");
+        }
+        _ => store.grant(&AclChange::user("a.md", "ada").expect("a change")).map(drop).expect("it is granted"),
+    }
+    store.embed(&noting, EmbedRequest { anew: true }, &|_| {}).expect("all is embedded");
     assert_whole(&store);
 }
 

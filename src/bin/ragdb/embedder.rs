@@ -67,15 +67,32 @@ fn open(settings: &EmbeddingSettings, context: &Context) -> Result<Arc<dyn Embed
             Ok(Arc::new(HashingEmbedder::new()))
         }
         EmbedderSettings::Local { folder } => local(folder, prefixes, settings.floor, context),
-        EmbedderSettings::Endpoint { base_url, model, api_key_env, dimensions, timeout_seconds } => {
+        EmbedderSettings::Endpoint {
+            base_url,
+            model,
+            api_key_env,
+            dimensions,
+            send_dimensions,
+            revision,
+            batch,
+            longest_text,
+            timeout_seconds,
+        } => {
             let endpoint = EndpointSettings {
                 api_key: key(api_key_env)?,
                 timeout: Duration::from_secs((*timeout_seconds).into()),
                 ..EndpointSettings::new(base_url, model)
             };
             let default = EndpointEmbedding::new(endpoint, *dimensions as usize);
-            let floor = settings.floor.unwrap_or(default.floor);
-            let embedder = EndpointEmbedder::new(EndpointEmbedding { prefixes, floor, ..default })?;
+            let embedder = EndpointEmbedder::new(EndpointEmbedding {
+                send_dimensions: *send_dimensions,
+                revision: revision.clone(),
+                prefixes,
+                floor: settings.floor.unwrap_or(default.floor),
+                batch: *batch as usize,
+                longest_text: *longest_text as usize,
+                ..default
+            })?;
             context.note(&format!("texts go to {model} at {}", embedder.host()));
             context.detail(&format!("endpoint: {}", embedder.url()));
             Ok(Arc::new(embedder))

@@ -12,6 +12,15 @@ use crate::model::EmbeddingProfile;
 
 /// No longer prefix is known of any model.
 const LONGEST_PREFIX: usize = 1024;
+/// OpenAI's own limit of the texts of one request.
+const MOST_TEXTS: usize = 2048;
+/// More than any model reads.
+const LONGEST_TEXT: usize = 1_000_000;
+/// What holds where nothing is said.
+const API_KEY_ENV: &str = "OPENAI_API_KEY";
+const BATCH: u32 = 32;
+const TEXT: u32 = 6000;
+const TIMEOUT_SECONDS: u32 = 60;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -30,6 +39,10 @@ pub(super) struct Raw {
     model: Option<Text>,
     api_key_env: Option<Text>,
     dimensions: Option<Spanned<u32>>,
+    send_dimensions: Option<Spanned<bool>>,
+    revision: Option<Text>,
+    batch: Option<Spanned<u32>>,
+    longest_text: Option<Spanned<u32>>,
     timeout_seconds: Option<Spanned<u32>>,
     floor: Option<Spanned<f64>>,
     query_prefix: Option<Text>,
@@ -61,19 +74,36 @@ impl Raw {
                 let dimensions = self.dimensions.ok_or_else(|| missing(line, "endpoint", "dimensions"))?;
                 let api_key_env = match self.api_key_env {
                     Some(text) => held(text, "api_key_env", is_key_variable, KEY_RULE)?,
-                    None => "OPENAI_API_KEY".to_owned(),
+                    None => API_KEY_ENV.to_owned(),
+                };
+                let revision = match self.revision {
+                    Some(text) => held(text, "revision", super::is_name, MODEL_RULE)?,
+                    None => String::new(),
                 };
                 EmbedderSettings::Endpoint {
                     base_url: held(needed(self.base_url, "base_url")?, "base_url", is_url, URL_RULE)?,
                     model: held(needed(self.model, "model")?, "model", super::is_name, MODEL_RULE)?,
                     api_key_env,
                     dimensions: within("dimensions", &dimensions, EmbeddingProfile::MOST_DIMENSIONS)?,
-                    timeout_seconds: self
-                        .timeout_seconds
-                        .map_or(Ok(60), |seconds| within("timeout_seconds", &seconds, 3600))?,
+                    send_dimensions: self.send_dimensions.is_some_and(|is_sent| is_sent.value),
+                    revision,
+                    batch: within_or("batch", self.batch.as_ref(), BATCH, MOST_TEXTS)?,
+                    longest_text: within_or("longest_text", self.longest_text.as_ref(), TEXT, LONGEST_TEXT)?,
+                    timeout_seconds: within_or(
+                        "timeout_seconds",
+                        self.timeout_seconds.as_ref(),
+                        TIMEOUT_SECONDS,
+                        3600,
+                    )?,
                 }
             }
         };
+        if kind == Kind::Endpoint && floor.is_none() {
+            // Without one, whatever is asked would have hits: nothing is known of the model.
+            let what = "embedding.kind endpoint needs embedding.floor: the least cosine of a hit; docs/embeddings.md says \
+                        how to find one";
+            return Err((line, what.to_owned()));
+        }
         Ok(Some(EmbeddingSettings {
             embedder,
             floor,
@@ -82,11 +112,9 @@ impl Raw {
         }))
     }
 
-    /// Refuses what needs a kind.
+    /// Refuses what needs a kind; what is the default says nothing.
     fn says_nothing(&self) -> Result<(), Fault> {
-        let texts = [&self.path, &self.base_url, &self.model].into_iter().flatten();
-        let lines = texts.map(|text| text.referenced.line());
-        match lines.chain(self.dimensions.iter().map(|number| number.referenced.line())).min() {
+        match self.fields().filter(|field| !field.is_default).map(|field| field.line).min() {
             Some(line) => Err((line, "embedding.kind is missing: local, endpoint or hashing".into())),
             None => Ok(()),
         }
@@ -94,25 +122,56 @@ impl Raw {
 
     /// Refuses what would be read by nobody.
     fn has_no_fields_of_others(&self, kind: Kind) -> Result<(), Fault> {
-        let of = |field: &Option<Text>| field.as_ref().map(|text| text.referenced.line());
-        let number = |field: &Option<Spanned<u32>>| field.as_ref().map(|number| number.referenced.line());
-        let fields = [
-            ("path", of(&self.path), &[Kind::Local][..]),
-            ("base_url", of(&self.base_url), &[Kind::Endpoint]),
-            ("model", of(&self.model), &[Kind::Endpoint]),
-            ("api_key_env", of(&self.api_key_env), &[Kind::Endpoint]),
-            ("dimensions", number(&self.dimensions), &[Kind::Endpoint]),
-            ("timeout_seconds", number(&self.timeout_seconds), &[Kind::Endpoint]),
-            ("floor", self.floor.as_ref().map(|floor| floor.referenced.line()), &[Kind::Local, Kind::Endpoint]),
-            ("query_prefix", of(&self.query_prefix), &[Kind::Local, Kind::Endpoint]),
-            ("chunk_prefix", of(&self.chunk_prefix), &[Kind::Local, Kind::Endpoint]),
-        ];
-        let other = fields.iter().find_map(|(name, line, kinds)| {
-            let line = line.filter(|_| !kinds.contains(&kind))?;
-            Some((line, format!("embedding.{name} means nothing where embedding.kind is {}", kind.as_str())))
-        });
-        other.map_or(Ok(()), Err)
+        match self.fields().find(|field| !field.kinds.contains(&kind)) {
+            Some(Field { name, line, .. }) => {
+                Err((line, format!("embedding.{name} means nothing where embedding.kind is {}", kind.as_str())))
+            }
+            None => Ok(()),
+        }
     }
+
+    /// The fields that are there, besides the kind.
+    fn fields(&self) -> impl Iterator<Item = Field> {
+        const LOCAL: &[Kind] = &[Kind::Local];
+        const ENDPOINT: &[Kind] = &[Kind::Endpoint];
+        const BOTH: &[Kind] = &[Kind::Local, Kind::Endpoint];
+        let fields = [
+            field("path", self.path.as_ref(), LOCAL, |_| false),
+            field("base_url", self.base_url.as_ref(), ENDPOINT, |_| false),
+            field("model", self.model.as_ref(), ENDPOINT, |_| false),
+            field("api_key_env", self.api_key_env.as_ref(), ENDPOINT, |name| name == API_KEY_ENV),
+            field("dimensions", self.dimensions.as_ref(), ENDPOINT, |_| false),
+            field("send_dimensions", self.send_dimensions.as_ref(), ENDPOINT, |is_sent| !*is_sent),
+            field("revision", self.revision.as_ref(), ENDPOINT, |_| false),
+            field("batch", self.batch.as_ref(), ENDPOINT, |texts| *texts == BATCH),
+            field("longest_text", self.longest_text.as_ref(), ENDPOINT, |chars| *chars == TEXT),
+            field("timeout_seconds", self.timeout_seconds.as_ref(), ENDPOINT, |seconds| *seconds == TIMEOUT_SECONDS),
+            field("floor", self.floor.as_ref(), BOTH, |_| false),
+            field("query_prefix", self.query_prefix.as_ref(), BOTH, String::is_empty),
+            field("chunk_prefix", self.chunk_prefix.as_ref(), BOTH, String::is_empty),
+        ];
+        fields.into_iter().flatten()
+    }
+}
+
+/// A field that is there.
+struct Field {
+    name: &'static str,
+    line: u64,
+    /// The kinds of models that it says something of.
+    kinds: &'static [Kind],
+    /// Whether it says what holds without it.
+    is_default: bool,
+}
+
+fn field<T>(
+    name: &'static str,
+    found: Option<&Spanned<T>>,
+    kinds: &'static [Kind],
+    is_default: impl Fn(&T) -> bool,
+) -> Option<Field> {
+    let found = found?;
+    Some(Field { name, line: found.referenced.line(), kinds, is_default: is_default(&found.value) })
 }
 
 impl Kind {
@@ -140,6 +199,10 @@ fn within(name: &str, number: &Spanned<u32>, most: usize) -> Result<u32, Fault> 
         return Err((number.referenced.line(), format!("embedding.{name} is {value}; it must be 1 to {most}")));
     }
     Ok(value)
+}
+
+fn within_or(name: &str, number: Option<&Spanned<u32>>, default: u32, most: usize) -> Result<u32, Fault> {
+    number.map_or(Ok(default), |number| within(name, number, most))
 }
 
 fn prefix(name: &str, text: Option<Text>) -> Result<String, Fault> {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::embedding::Prefixes;
 use crate::error::{Error, Result};
@@ -23,6 +24,17 @@ pub const WEIGHTS: &str = "model.safetensors";
 const FEWEST_TOKENS: usize = 3;
 /// What a number of `config.json` may be at most. Each is held to the weights as well.
 const MOST: usize = 1 << 24;
+
+/// The most tokens that a text is cut to, whatever a model says.
+const MOST_TOKENS: usize = 8192;
+/// The most numbers of one step of a text's computation: 512 MiB in single precision. The attention of 16 heads reaches it
+/// at 2,896 tokens; models of this family read 512 at most.
+const MOST_NUMBERS: usize = 1 << 27;
+/// What may be done to a text before it is cut into tokens, besides a `Sequence` of these; the fields that they have. The
+/// crate panics over others that are damaged.
+const NORMALIZERS: [&str; 8] = ["BertNormalizer", "Lowercase", "NFC", "NFD", "NFKC", "NFKD", "Strip", "StripAccents"];
+const NORMALIZER_FIELDS: [&str; 7] =
+    ["type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase", "strip_left", "strip_right"];
 
 /// How the vectors of a text's tokens become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,6 +89,12 @@ struct Module {
 struct Sentences {
     max_seq_length: Option<usize>,
     do_lower_case: Option<bool>,
+}
+
+/// What of a tokenizer is looked at before the crate reads it.
+#[derive(Deserialize)]
+struct Normalized {
+    normalizer: Option<Value>,
 }
 
 /// A model's folder, and the digest of what was read of it.
@@ -192,10 +210,19 @@ impl Folder {
         }
         let file = "sentence_bert_config.json";
         let sentences: Sentences = self.settings(file)?.unwrap_or_default();
-        let max_tokens = sentences.max_seq_length.unwrap_or(usize::MAX).min(config.max_position_embeddings);
+        let said = sentences.max_seq_length.unwrap_or(usize::MAX);
+        let max_tokens = said.min(config.max_position_embeddings).min(MOST_TOKENS);
         if max_tokens < FEWEST_TOKENS {
             return Err(self
                 .wrong(file, format!("a text may have {max_tokens} tokens, and must have {FEWEST_TOKENS} at least")));
+        }
+        // The largest step: each head's scores of all pairs of tokens, or each token's inner numbers.
+        let attention = config.num_attention_heads.saturating_mul(max_tokens);
+        let widest = attention.max(config.intermediate_size).max(3 * config.hidden_size);
+        if widest.saturating_mul(max_tokens) > MOST_NUMBERS {
+            let what =
+                format!("a text may have {max_tokens} tokens, which take too much memory; lower `max_seq_length`");
+            return Err(self.wrong(file, what));
         }
         Ok(Shape {
             vocabulary: config.vocab_size,
@@ -210,6 +237,22 @@ impl Folder {
             max_tokens,
             lowercase: sentences.do_lower_case.unwrap_or(false),
         })
+    }
+
+    /// Refuses a tokenizer that does to a text what no BERT's does.
+    ///
+    /// # Errors
+    /// [`Error::Model`] where it is no JSON, or has another normalizer than those that are known.
+    pub fn check_normalizer(&self, tokenizer: &[u8]) -> Result<()> {
+        let read: serde_json::Result<Normalized> = serde_json::from_slice(tokenizer);
+        let read = read.map_err(|error| self.wrong(TOKENIZER, format!("can't be read: {error}")))?;
+        match read.normalizer.as_ref().and_then(foreign) {
+            Some(kind) => {
+                let kind = kind.escape_debug();
+                Err(self.wrong(TOKENIZER, format!("`normalizer` is {kind}, and only those of a BERT can be run")))
+            }
+            None => Ok(()),
+        }
     }
 
     /// How `modules.json`, and what it names, pools. Its last step, which gives vectors the length 1, is done here in any
@@ -229,13 +272,13 @@ impl Folder {
             return Err(self.wrong(file, "names a module in another folder than its own"));
         }
         let file = format!("{}/config.json", modules[1].path);
-        let config: serde_json::Map<String, serde_json::Value> = self.required(&file)?;
-        let is_set = |(name, value): (&String, &serde_json::Value)| {
+        let config: serde_json::Map<String, Value> = self.required(&file)?;
+        let is_set = |(name, value): (&String, &Value)| {
             let mode = name.strip_prefix("pooling_mode_")?;
-            (value == &serde_json::Value::Bool(true)).then(|| mode.to_owned())
+            (value == &Value::Bool(true)).then(|| mode.to_owned())
         };
         let modes: Vec<String> = config.iter().filter_map(is_set).collect();
-        if config.get("include_prompt") == Some(&serde_json::Value::Bool(false)) {
+        if config.get("include_prompt") == Some(&Value::Bool(false)) {
             return Err(self.wrong(&file, "leaves out the prefix, which can't be done"));
         }
         match modes.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -248,4 +291,17 @@ impl Folder {
             }
         }
     }
+}
+
+/// The first normalizer that is none of a BERT's.
+fn foreign(normalizer: &Value) -> Option<&str> {
+    let kind = normalizer.get("type").and_then(Value::as_str).unwrap_or("not named");
+    if kind == "Sequence" {
+        let Some(parts) = normalizer.get("normalizers").and_then(Value::as_array) else { return Some(kind) };
+        return parts.iter().find_map(foreign);
+    }
+    // Without the right fields the crate would take it for another kind that has them.
+    let is_known = |name: &String| NORMALIZER_FIELDS.contains(&name.as_str());
+    let has_known = normalizer.as_object().is_some_and(|fields| fields.keys().all(is_known));
+    (!has_known || !NORMALIZERS.contains(&kind)).then_some(kind)
 }

@@ -303,6 +303,23 @@ fn what_is_granted_and_revoked_is_seen_alike_whatever_others_have() {
     }
 }
 
+/// Whoever reads nothing is answered as if there were nothing, whatever vectors there are.
+#[test]
+fn no_vectors_tell_of_what_may_not_be_read() {
+    let house = House::new();
+    house.write("hr/salaries.md", SECRET);
+    house.sync();
+    let search = || {
+        let retriever = Retriever::Dense(Arc::new(HashingEmbedder::new()));
+        let request = SearchRequest { retriever, ..SearchRequest::new("salaries") };
+        format!("{:?}", house.store().search(&alice(), &request))
+    };
+    let before = search();
+    house.store().embed(&HashingEmbedder::new(), EmbedRequest::default(), &|_| {}).expect("all is embedded");
+    assert_eq!(search(), before);
+    assert!(before.contains("hits: []"), "{before}");
+}
+
 #[test]
 fn no_epoch_tells_of_what_may_not_be_read() {
     let launch = ("staff/launch.md", format!("---\nvalid_from: 2999-01-01\n---\n{SECRET}"));

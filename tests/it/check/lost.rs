@@ -29,6 +29,7 @@ fn a_sync_refuses_and_a_rebuild_makes_the_rows_again(
     #[values(false, true)] checksum: bool,
 ) {
     let world = history();
+    crate::embed::embed(&world.store(), &ragdb::HashingEmbedder::new()).unwrap();
     let (before, rows_before) = (answers(&world), kept(&world.store()));
     spoil(&world, sql);
     let damaged = fs::read(world.db()).unwrap();
@@ -62,6 +63,7 @@ fn what_is_left_of_classes_without_documents_is_for_nobody_else() {
     let world = history();
     let store = world.store();
     store.grant(&AclChange::user("guide/keys.md", "ada").unwrap()).unwrap();
+    crate::embed::embed(&store, &ragdb::HashingEmbedder::new()).unwrap();
     drop(store);
     world.remove("guide/keys.md");
     let sources = SyncSources::Folders(vec![world.docs()]);

@@ -58,7 +58,7 @@ fn what_was_published_stays_where_the_model_fails(#[values(false, true)] json: b
         "ragdb.yaml",
         format!(
             "sources:\n  - id: docs\n    path: docs\nembedding:\n  kind: endpoint\n  base_url: {url}\n  model: m\n  \
-             dimensions: 2\n  api_key_env: ''\n"
+             dimensions: 2\n  floor: 0.3\n  api_key_env: ''\n"
         ),
     );
     let failed = project.run(if json { &["sync", "--embed", "--json"][..] } else { &["sync", "--embed"] });

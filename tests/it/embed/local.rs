@@ -257,6 +257,40 @@ fn a_missing_file_is_named(#[case] file: &str, #[case] message: &str) {
 #[case::prompt(|it: &mut Small| it.pooling["include_prompt"] = json!(false), "leaves out the prefix")]
 #[case::no_tokens(|it: &mut Small| it.sentences = json!({ "max_seq_length": 2 }), "a text may have 2 tokens")]
 #[case::tokenizer(|it: &mut Small| it.tokenizer["model"] = json!({ "type": "WordPiece" }), "tokenizer.json: can't be read")]
+#[case::charsmap(
+    |it: &mut Small| it.tokenizer["normalizer"] = json!({ "type": "Precompiled", "precompiled_charsmap": "AAAAAA==" }),
+    "tokenizer.json: `normalizer` is Precompiled, and only those of a BERT can be run"
+)]
+#[case::inner_charsmap(
+    |it: &mut Small| it.tokenizer["normalizer"] = json!({ "type": "Sequence", "normalizers": [
+        { "type": "NFC" }, { "type": "Sequence", "normalizers": [{ "type": "Precompiled", "precompiled_charsmap": "" }] },
+    ] }),
+    "`normalizer` is Precompiled"
+)]
+#[case::nameless_charsmap(
+    |it: &mut Small| it.tokenizer["normalizer"] = json!({ "precompiled_charsmap": "AAAAAA==" }),
+    "`normalizer` is not named"
+)]
+#[case::charsmap_by_another_name(
+    |it: &mut Small| it.tokenizer["normalizer"] = json!({ "type": "BertNormalizer", "precompiled_charsmap": "AAAAAA==" }),
+    "`normalizer` is BertNormalizer"
+)]
+#[case::attention(
+    |it: &mut Small| {
+        it.config["num_attention_heads"] = json!(4);
+        it.config["max_position_embeddings"] = json!(5_000_000);
+        it.sentences["max_seq_length"] = json!(5_000_000);
+    },
+    "a text may have 8192 tokens, which take too much memory"
+)]
+#[case::wide(
+    |it: &mut Small| {
+        it.config["intermediate_size"] = json!(1 << 24);
+        it.config["max_position_embeddings"] = json!(64);
+        it.sentences["max_seq_length"] = json!(64);
+    },
+    "a text may have 64 tokens, which take too much memory"
+)]
 #[case::tensor(|it: &mut Small| { it.tensors.remove(4); }, "has no tensor encoder.layer.0.attention.self.query.bias")]
 #[case::shape(|it: &mut Small| it.tensors[3].1 = vec![16], "has the shape [16], and [4, 4] by config.json")]
 fn what_can_t_be_run_is_refused(#[case] change: fn(&mut Small), #[case] message: &str) {
@@ -268,6 +302,45 @@ fn what_can_t_be_run_is_refused(#[case] change: fn(&mut Small), #[case] message:
     assert_eq!(error.code(), "model");
     let said = error.to_string();
     assert!(said.contains(message) && !said.contains('\n'), "{said}");
+}
+
+#[test]
+fn a_text_may_be_cut_into_8192_tokens_at_most() {
+    let mut small = Small::new();
+    small.config["max_position_embeddings"] = json!(10_000);
+    small.sentences["max_seq_length"] = json!(5_000_000);
+    small.tensors[1].1 = vec![10_000, 4];
+    // With 10,000 tokens its two heads would take too much memory.
+    assert_eq!(vectors(&open(small.save()), &["key"])[0].len(), 4);
+}
+
+#[test]
+fn what_a_bert_does_to_a_text_first_is_done() {
+    let mut small = Small::new();
+    let plain = vectors(&open(small.save()), &["key store"]);
+    small.tokenizer["normalizer"] = json!({ "type": "Sequence", "normalizers": [
+        { "type": "NFD" }, { "type": "StripAccents" }, { "type": "Lowercase" },
+        { "type": "Strip", "strip_left": true, "strip_right": true },
+    ] });
+    assert_eq!(vectors(&open(small.save()), &["K\u{e9}y STORE"]), plain);
+}
+
+#[test]
+fn a_tokenizer_that_contradicts_itself_is_an_error_and_never_a_panic() {
+    let mut small = Small::new();
+    // More tokens around a text than a text may have.
+    let around = vec![json!({ "SpecialToken": { "id": "[CLS]", "type_id": 0 } }); 9];
+    let text = |name: &str| json!({ "Sequence": { "id": name, "type_id": 0 } });
+    let single = [around, vec![text("A")]].concat();
+    small.tokenizer["post_processor"] = json!({
+        "type": "TemplateProcessing",
+        "single": single,
+        "pair": [text("A"), text("B")],
+        "special_tokens": { "[CLS]": { "id": "[CLS]", "ids": [1], "tokens": ["[CLS]"] } },
+    });
+    small.save();
+    let error = small.open().and_then(|embedder| embedder.embed(&["key", "store"], EmbedAs::Chunk));
+    assert_eq!(error.expect_err("it can't be run").code(), "model");
 }
 
 #[test]

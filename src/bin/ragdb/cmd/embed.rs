@@ -2,7 +2,7 @@
 
 use std::io;
 
-use ragdb::{EmbedReport, EmbedRequest, Embedder, EmbeddingProfile, Store};
+use ragdb::{EmbedReport, EmbedRequest, Embedder, EmbeddingProfile, RefusedChunk, Store};
 use serde::Serialize;
 
 use crate::args::EmbedArgs;
@@ -11,6 +11,9 @@ use crate::embedder;
 use crate::exit::{Outcome, Stop};
 use crate::progress::EmbedBar;
 use crate::render::{Screen, View, clean, counted};
+
+/// So many refused chunks are named on standard error.
+const REFUSED_SHOWN: usize = 10;
 
 /// A model, in the stable names of JSON.
 #[derive(Serialize)]
@@ -43,8 +46,24 @@ pub struct EmbedView {
     embedded: u64,
     reused: u64,
     unchanged: u64,
+    refused: Vec<RefusedView>,
+    missing: u64,
     ready: bool,
     replaced: Option<ProfileView>,
+}
+
+#[derive(Serialize)]
+struct RefusedView {
+    chunk_id: String,
+    citation: String,
+    message: String,
+}
+
+impl From<RefusedChunk> for RefusedView {
+    fn from(refused: RefusedChunk) -> Self {
+        let RefusedChunk { chunk_id, citation, message } = refused;
+        Self { chunk_id, citation, message }
+    }
 }
 
 impl From<EmbedReport> for EmbedView {
@@ -54,6 +73,8 @@ impl From<EmbedReport> for EmbedView {
             embedded: report.embedded,
             reused: report.reused,
             unchanged: report.unchanged,
+            refused: report.refused.into_iter().map(RefusedView::from).collect(),
+            missing: report.missing,
             ready: report.is_ready,
             replaced: report.replaced.map(ProfileView::from),
         }
@@ -80,10 +101,25 @@ pub fn embed(
     let bar = EmbedBar::new(context);
     let report = store.embed(embedder, request, &|progress| bar.show(progress))?;
     drop(bar);
-    if !report.is_ready {
-        context.warn("a sync brought new chunks meanwhile; run `ragdb embed` again");
-    }
+    tell(&report, context);
     Ok(report.into())
+}
+
+/// Says on standard error what got no vector, and why.
+fn tell(report: &EmbedReport, context: &Context) {
+    for RefusedChunk { citation, message, .. } in report.refused.iter().take(REFUSED_SHOWN) {
+        context.warn(&format!("{citation}: only words find it: {message}"));
+    }
+    if let Some(more) = report.refused.len().checked_sub(REFUSED_SHOWN).filter(|more| *more > 0) {
+        context.warn(&format!("{} more were refused by the model", counted(more as u64, "chunk")));
+    }
+    let left = report.missing.saturating_sub(report.refused.len() as u64);
+    if left > 0 {
+        context.warn(&format!(
+            "{} came meanwhile and have no vector yet; run `ragdb embed` again",
+            counted(left, "chunk")
+        ));
+    }
 }
 
 impl View for EmbedView {
