@@ -16,6 +16,10 @@ test-long:
 bench CORPUS="S":
     cargo bench -p ragdb-bench --bench report -- --corpus {{CORPUS}}
 
+# Search among 100,000 vectors, beside sqlite-vec.
+bench-vectors *ARGS:
+    cargo bench -p ragdb-bench --no-default-features --features sqlite-vec --bench vectors -- {{ARGS}}
+
 # Instructions of five cases, against those of before (needs valgrind).
 instructions *ARGS:
     cargo bench -p ragdb-bench --no-default-features --bench instructions -- {{ARGS}}
