@@ -2,6 +2,7 @@
 
 use crate::access::history::{self, History};
 use crate::access::{Scope, Seen};
+use crate::dense;
 use crate::embed::VectorStatus;
 use crate::error::{Error, Result};
 use crate::index;
@@ -46,7 +47,8 @@ pub struct Status {
     pub file_bytes: Option<u64>,
     /// The sources, by id.
     pub sources: Vec<SourceStatus>,
-    /// The models whose vectors are stored: the one that searches use, and one that `ragdb embed` has not finished.
+    /// The models whose vectors are stored: the one that searches use, and, for the operator, those that `ragdb embed` has
+    /// not finished.
     pub vectors: Vec<VectorStatus>,
 }
 
@@ -182,10 +184,11 @@ fn vectors_of(conn: &Connection, scope: &Scope, chunks: u64) -> Result<Vec<Vecto
     }
     let mut listed = Vec::new();
     for row in vectors::profiles(conn)? {
-        let mut count = 0;
-        for &class_no in scope.classes() {
-            count += vectors::set(conn, row.profile_no, class_no)?.vectors;
+        // How far another model is tells of all chunks: the operator alone learns of it.
+        if !row.is_ready && !scope.is_operator() {
+            continue;
         }
+        let count = dense::count(conn, &row, scope.classes())?;
         let missing = chunks.saturating_sub(count);
         listed.push(VectorStatus { profile: row.profile, is_ready: row.is_ready, vectors: count, missing });
     }

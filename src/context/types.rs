@@ -82,7 +82,7 @@ impl ContextRequest {
         if !self.also.is_empty() {
             all.insert("also".to_owned(), json!(self.also));
         }
-        if let Some(SearchedVectors { profile, state, floor }) = vectors {
+        if let Some(SearchedVectors { profile, state, floor, missing }) = vectors {
             let retriever = json!({
                 "kind": self.search.retriever.kind(),
                 "fusion": self.search.retriever.fusion(),
@@ -95,6 +95,7 @@ impl ContextRequest {
                     "profile_digest": profile.digest().to_string(),
                 },
                 "similarity_floor": floor,
+                "missing": missing,
                 VECTORS: state.to_string(),
             });
             all.insert(RETRIEVER.to_owned(), retriever);

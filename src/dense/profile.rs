@@ -48,6 +48,11 @@ fn none(filling: &[ProfileRow], wanted: &EmbeddingProfile) -> Error {
     Error::Refused { code: "no_vectors", message, hint }
 }
 
+/// How many vectors of a profile there are in these classes.
+pub(crate) fn count(conn: &Connection, profile: &ProfileRow, classes: &[i64]) -> Result<u64> {
+    classes.iter().try_fold(0, |count, &class_no| Ok(count + vectors::set(conn, profile.profile_no, class_no)?.vectors))
+}
+
 /// What names the vectors that a search among these classes would see: another after each change of one of them. `None`
 /// where it would see none.
 pub(crate) fn stamps(conn: &Connection, wanted: &EmbeddingProfile, classes: &[i64]) -> Result<Option<Digest>> {

@@ -166,10 +166,8 @@ fn a_chunk_that_is_not_stored_is_not_shown_for_its_vector() {
     world.put(0, 1, &vector(1, 4, true));
     let near = vec![Scored { chunk_no: 1, score: 0.5 }];
     let shown = world.store.read(|conn| {
-        let mut callbacks = Callbacks {
-            accept: &mut |chunk_no| panic!("{chunk_no} is asked about"),
-            tie_key: &mut |chunk_no| panic!("{chunk_no} is asked about"),
-        };
+        let mut callbacks =
+            Callbacks { accept: &mut |_| Ok(true), tie_key: &mut |chunk_no| panic!("{chunk_no} is asked about") };
         top_k(conn, &world.profile, near, 3, &mut callbacks)
     });
     assert_eq!(shown.unwrap(), []);

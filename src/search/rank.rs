@@ -98,7 +98,9 @@ impl Search<'_> {
         let profile = vectors.profile.profile.clone();
         let state = dense::stamps(self.conn, &profile, self.scope.classes())?;
         let gone = || Error::Damaged { detail: "the vectors that were searched are gone".into() };
-        Ok(Some(SearchedVectors { profile, state: state.ok_or_else(gone)?, floor: vectors.floor }))
+        let chunks = index::statistics(&PostingReader::new(self.conn)?, self.scope.classes())?.chunks;
+        let missing = chunks.saturating_sub(dense::count(self.conn, &vectors.profile, self.scope.classes())?);
+        Ok(Some(SearchedVectors { profile, state: state.ok_or_else(gone)?, floor: vectors.floor, missing }))
     }
 
     /// The chunks that are like the question; with `all` those below the floor among them.

@@ -109,4 +109,6 @@ pub struct SearchedVectors {
     pub state: Digest,
     /// The cosine that a chunk had to reach.
     pub floor: f64,
+    /// How many of the chunks that the reader can find have no vector yet: only words find them until `ragdb embed`.
+    pub missing: u64,
 }

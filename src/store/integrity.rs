@@ -71,6 +71,7 @@ pub(crate) fn sqlite(conn: &Connection) -> Result<(u64, Vec<Problem>)> {
         let part = match (&*table, &*parent) {
             (table, _) if DERIVED.contains(&table) => Part::Derived,
             ("documents", "acl_classes") if !is_class_lost => Part::Documents,
+            (table, "acl_classes") if OF_VECTORS.contains(&table) && !is_class_lost => Part::Vectors,
             (_, "acl_classes") => Part::Classes,
             (table, _) if OF_VECTORS.contains(&table) => Part::Vectors,
             _ => Part::Other,

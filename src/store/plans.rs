@@ -180,7 +180,7 @@ const CASES: &[Case] = &[
     (
         "a_vector_of_a_composition",
         |conn| vectors::of_composition(conn, &profile(), &[0; 16]).map(drop),
-        &["SEARCH embeddings USING INDEX embeddings_by_composition (composition_digest=?)"],
+        &["SEARCH embeddings USING INDEX embeddings_by_composition (composition_digest=? AND profile_no=?)"],
     ),
     (
         "a_chunk_takes_vectors_over",

@@ -83,9 +83,10 @@ pub(crate) fn add(conn: &Connection, profile: &EmbeddingProfile) -> Result<Profi
     Ok(ProfileRow { profile_no: conn.last_insert_rowid(), profile: profile.clone(), is_ready: false })
 }
 
-/// Lets searches use a profile from now on, and removes all others with their vectors.
+/// Lets searches use a profile from now on, and removes the one that they used with its vectors. One that is being filled
+/// stays.
 pub(crate) fn make_ready(conn: &Connection, profile_no: i64) -> Result<()> {
-    for other in profiles(conn)?.into_iter().filter(|row| row.profile_no != profile_no) {
+    for other in profiles(conn)?.into_iter().filter(|row| row.is_ready && row.profile_no != profile_no) {
         remove(conn, other.profile_no)?;
     }
     conn.prepare_cached("UPDATE embedding_profiles SET state = 'ready' WHERE profile_no = ?1")?
@@ -302,6 +303,9 @@ pub(crate) fn contradictions(conn: &Connection) -> Result<Vec<String>> {
                SELECT 'embedding_sets has no vectors for access class ' || (chunk_no >> 32) FROM embeddings e \
                WHERE NOT EXISTS (SELECT 1 FROM embedding_sets s WHERE s.profile_no = e.profile_no \
                AND s.class_no = e.chunk_no >> 32 AND s.vectors > 0) GROUP BY 1 \
+               UNION ALL \
+               SELECT count(*) || ' models are the one that searches use' FROM embedding_profiles WHERE state = 'ready' \
+               HAVING count(*) > 1 \
                UNION ALL \
                SELECT 'the vector of chunk number ' || e.chunk_no || ' is of no model' FROM embeddings e \
                WHERE NOT EXISTS (SELECT 1 FROM embedding_profiles p WHERE p.profile_no = e.profile_no)";

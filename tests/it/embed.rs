@@ -237,6 +237,22 @@ fn nothing_is_removed_for_a_model_that_does_not_answer() {
     assert_whole(&store);
 }
 
+#[test]
+fn what_is_being_filled_stays_where_the_model_in_use_goes_on() {
+    let (world, noting) = world();
+    let (store, other) = (world.store(), Noting::called("other"));
+    other.fail_after(1);
+    embed(&store, &other).expect_err("it ends in the middle");
+    world.write("d.md", "# New\n\nA page.\n");
+    store.sync(&world.request()).expect("the sync succeeds");
+    assert_eq!(embed(&store, &noting).expect("all is embedded").replaced, None);
+    other.take();
+    other.fail_after(usize::MAX);
+    let report = embed(&store, &other).expect("all is embedded");
+    assert_eq!((report.unchanged, report.is_ready, report.replaced.as_ref()), (2, true, Some(noting.profile())));
+    assert_whole(&store);
+}
+
 #[rstest]
 #[case::sync("sync")]
 #[case::purge("purge")]

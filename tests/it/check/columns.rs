@@ -17,6 +17,7 @@ const UNSEEN: &[&str] = &[
     "chunk_rows.chunk_no",
     "documents.class_generation",
     "embedding_profiles.created_at",
+    "embedding_profiles.state",
     "embedding_sets.stamp",
     "embeddings.embedding_no",
     "embeddings.vector",
@@ -103,6 +104,7 @@ const CHOICES: &[&[&str]] = &[
     &["file_deleted", "text_changed", "source_removed", "purged"],
     &["verified", "verified_normalised", "unsupported", "stale"],
     &["evidence", "answer"],
+    &["filling", "ready"],
 ];
 
 /// Ways to give a column that holds `value` another one.

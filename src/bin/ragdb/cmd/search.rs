@@ -8,7 +8,7 @@ use ragdb::{ExpectedPolicy, SearchRequest};
 use crate::args::SearchArgs;
 use crate::context::Context;
 use crate::exit::{Outcome, Stop};
-use crate::render::{Align, Role, Screen, Table, View, clean, snippet};
+use crate::render::{Align, Role, Screen, Table, View, clean, counted, snippet};
 use crate::retriever;
 
 mod view;
@@ -42,7 +42,11 @@ pub fn run(args: &SearchArgs, context: &mut Context) -> Result<Outcome, Stop> {
     let found = !result.hits.is_empty();
     let (refused, ranks) = (result.refused.len(), result.term_count > 0);
     let unsafe_left = result.unsafe_left;
+    let missing = result.vectors.as_ref().map_or(0, |vectors| vectors.missing);
     context.print(&SearchView::new(result, args.explain))?;
+    if !context.json && missing > 0 {
+        context.note(&format!("{} no vector yet, and only words find them: ragdb embed", have(missing)));
+    }
     if !context.json && !found {
         context.note(if ranks { "nothing in the store answers this query" } else { NOTHING_TO_RANK });
     }
@@ -53,6 +57,10 @@ pub fn run(args: &SearchArgs, context: &mut Context) -> Result<Outcome, Stop> {
         context.note(&format!("{unsafe_left} unsafe chunks were not looked at: unsafe_not_all_looked_at"));
     }
     Ok(Outcome::of(found))
+}
+
+fn have(chunks: u64) -> String {
+    format!("{} {}", counted(chunks, "chunk"), if chunks == 1 { "has" } else { "have" })
 }
 
 impl View for SearchView {

@@ -25,7 +25,7 @@ const NOTES_SHOWN: usize = 10;
 
 /// Runs the verb.
 pub fn run(args: &SyncArgs, context: &mut Context) -> Result<Outcome, Stop> {
-    let config = if args.folders.is_empty() || args.embed { context.config()? } else { None };
+    let config = if args.folders.is_empty() { context.config()? } else { None };
     let embedder = if args.embed { Some(embedder::required(&args.embedder, config.as_ref(), context)?) } else { None };
     let request = request(args, config, context)?;
     if args.dry_run { plan(args, &request, context) } else { publish(request, embedder.as_deref(), context) }

@@ -34,6 +34,7 @@ pub struct VectorsView {
     profile: ProfileView,
     state: String,
     similarity_floor: f64,
+    pub missing: u64,
 }
 
 impl VectorsView {
@@ -189,8 +190,8 @@ impl From<Hit> for HitView {
 
 impl From<SearchedVectors> for VectorsView {
     fn from(vectors: SearchedVectors) -> Self {
-        let SearchedVectors { profile, state, floor } = vectors;
-        Self { profile: profile.into(), state: state.to_string(), similarity_floor: floor }
+        let SearchedVectors { profile, state, floor, missing } = vectors;
+        Self { profile: profile.into(), state: state.to_string(), similarity_floor: floor, missing }
     }
 }
 
