@@ -186,8 +186,18 @@ const CASES: &[Case] = &[
         "a_chunk_takes_vectors_over",
         |conn| vectors::carry(conn, 1, &[0; 16], Some(2)),
         &[
-            "SEARCH embeddings USING INDEX embeddings_by_composition (composition_digest=?)",
-            "USE TEMP B-TREE FOR GROUP BY",
+            "MATERIALIZE known",
+            // A row for each of the few models.
+            "SCAN p USING COVERING INDEX sqlite_autoindex_embedding_profiles_1",
+            "CORRELATED SCALAR SUBQUERY 1",
+            "SEARCH embeddings USING INDEX embeddings_by_composition (composition_digest=? AND profile_no=? AND chunk_no>? AND \
+             chunk_no<?)",
+            "CORRELATED SCALAR SUBQUERY 2",
+            "SEARCH embeddings USING INDEX embeddings_by_composition (composition_digest=? AND profile_no=? AND chunk_no>? AND \
+             chunk_no<?)",
+            "CORRELATED SCALAR SUBQUERY 3",
+            "SEARCH embeddings USING INDEX embeddings_by_chunk (profile_no=? AND chunk_no=?)",
+            "SCAN known",
         ],
     ),
     (

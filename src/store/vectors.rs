@@ -262,11 +262,11 @@ pub(crate) fn carry(conn: &Connection, chunk_no: i64, composition: &[u8; 16], be
     const OF: &str = "SELECT vector FROM embeddings WHERE composition_digest = ?2 AND profile_no = p.profile_no";
     let sql = format!(
         "INSERT INTO embeddings (profile_no, chunk_no, composition_digest, vector) \
-         SELECT profile_no, ?1, ?2, found FROM (SELECT profile_no, coalesce( \
+         WITH known AS MATERIALIZED (SELECT profile_no, coalesce( \
          ({OF} AND chunk_no >= ?3 AND chunk_no < ?4 LIMIT 1), \
          ({OF} AND chunk_no > -1 - ?4 AND chunk_no <= -1 - ?3 LIMIT 1), \
-         ({OF} AND chunk_no = ?5 LIMIT 1)) AS found FROM embedding_profiles p) \
-         WHERE found IS NOT NULL ON CONFLICT DO NOTHING RETURNING profile_no"
+         ({OF} AND chunk_no = ?5 LIMIT 1)) AS vector FROM embedding_profiles p) \
+         SELECT profile_no, ?1, ?2, vector FROM known WHERE vector IS NOT NULL ON CONFLICT DO NOTHING RETURNING profile_no"
     );
     let (class_no, before) = (class_of(chunk_no), before.map(released));
     let mut statement = conn.prepare_cached(&sql)?;
