@@ -18,7 +18,7 @@ use crate::store::vectors::{self, ProfileRow, SetRow};
 
 pub(crate) use best::best;
 pub(crate) use kept::Kept;
-pub(crate) use profile::{count, ready, stamps};
+pub(crate) use profile::{count, ready, stamps, state};
 
 /// No two vectors have a cosine above this: 1, and what rounding and the length of a vector that is nearly 1 add. What
 /// has, is not what its profile says.

@@ -53,17 +53,21 @@ pub(crate) fn count(conn: &Connection, profile: &ProfileRow, classes: &[i64]) ->
     classes.iter().try_fold(0, |count, &class_no| Ok(count + vectors::set(conn, profile.profile_no, class_no)?.vectors))
 }
 
-/// What names the vectors that a search among these classes would see: another after each change of one of them. `None`
-/// where it would see none.
+/// The [`state`] of the vectors that a search would see which asks for this profile; `None` where it would see none.
 pub(crate) fn stamps(conn: &Connection, wanted: &EmbeddingProfile, classes: &[i64]) -> Result<Option<Digest>> {
-    let Some(row) = vectors::find(conn, wanted)?.filter(|row| row.is_ready) else { return Ok(None) };
+    let row = vectors::find(conn, wanted)?.filter(|row| row.is_ready);
+    row.map(|row| state(conn, &row, classes)).transpose()
+}
+
+/// What names the vectors of a profile in these classes: another after each change of one of them.
+pub(crate) fn state(conn: &Connection, profile: &ProfileRow, classes: &[i64]) -> Result<Digest> {
     let mut hash = DigestBuilder::new("ragdb vectors 1");
     for &class_no in classes {
         // A stamp is random, so it names its class too, whose number would tell how many others there are.
-        let set = vectors::set(conn, row.profile_no, class_no)?;
+        let set = vectors::set(conn, profile.profile_no, class_no)?;
         if set != SetRow::default() {
             hash.number(set.stamp);
         }
     }
-    Ok(Some(hash.finish()))
+    Ok(hash.finish())
 }

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::access::Scope;
 use crate::dense;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::index::{self, Callbacks, Scored};
 use crate::lexicon::{DEFAULT_FLOOR, Lexer};
 use crate::model::{Bm25Policy, Policy};
@@ -53,7 +53,7 @@ impl<'a> Vectors<'a> {
     /// Those of the question's model; none where the retriever compares none.
     ///
     /// # Errors
-    /// [`Error::Refused`] with `no_vectors` or `profile_mismatch` where the store has none of it.
+    /// [`crate::Error::Refused`] with `no_vectors` or `profile_mismatch` where the store has none of it.
     pub(super) fn of(
         conn: &Connection,
         scope: &Scope,
@@ -94,13 +94,15 @@ impl Search<'_> {
 
     /// The vectors that were compared, as the run's record and the reader are told.
     pub(super) fn searched_vectors(&self) -> Result<Option<SearchedVectors>> {
-        let Some(vectors) = &self.vectors else { return Ok(None) };
-        let profile = vectors.profile.profile.clone();
-        let state = dense::stamps(self.conn, &profile, self.scope.classes())?;
-        let gone = || Error::Damaged { detail: "the vectors that were searched are gone".into() };
-        let chunks = index::statistics(&PostingReader::new(self.conn)?, self.scope.classes())?.chunks;
-        let missing = chunks.saturating_sub(dense::count(self.conn, &vectors.profile, self.scope.classes())?);
-        Ok(Some(SearchedVectors { profile, state: state.ok_or_else(gone)?, floor: vectors.floor, missing }))
+        let Some(Vectors { profile, floor, .. }) = &self.vectors else { return Ok(None) };
+        let classes = self.scope.classes();
+        let chunks = index::statistics(&PostingReader::new(self.conn)?, classes)?.chunks;
+        Ok(Some(SearchedVectors {
+            profile: profile.profile.clone(),
+            state: dense::state(self.conn, profile, classes)?,
+            floor: *floor,
+            missing: chunks.saturating_sub(dense::count(self.conn, profile, classes)?),
+        }))
     }
 
     /// The chunks that are like the question; with `all` those below the floor among them.

@@ -21,23 +21,12 @@ const HASHING: &str = "hashing";
 
 /// The model, or an error that says how to name one.
 pub fn required(args: &EmbedderArgs, config: Option<&Config>, context: &Context) -> Result<Arc<dyn Embedder>, Stop> {
-    embedder(args, config, context)?.ok_or_else(|| {
-        let how = format!("name a model with --embedder, with ${VARIABLE}, or under `embedding` in ragdb.yaml");
-        Stop::Usage(how)
-    })
-}
-
-/// The model that is named, if any.
-pub fn embedder(
-    args: &EmbedderArgs,
-    config: Option<&Config>,
-    context: &Context,
-) -> Result<Option<Arc<dyn Embedder>>, Stop> {
     let from_environment = || std::env::var_os(VARIABLE).filter(|name| !name.is_empty()).map(PathBuf::from);
     let declared = config.and_then(|config| config.embedding.as_ref());
     let named = args.embedder.clone().or_else(from_environment);
     let settings = named.map(|named| settings(named, declared)).or_else(|| declared.cloned());
-    settings.map(|settings| open(&settings, context)).transpose()
+    let unnamed = || format!("name a model with --embedder, with ${VARIABLE}, or under `embedding` in ragdb.yaml");
+    open(&settings.ok_or_else(|| Stop::Usage(unnamed()))?, context)
 }
 
 /// What the arguments and the environment name, with the settings that ragdb.yaml has for the same model.
